@@ -57,7 +57,12 @@ def show_rules(arguments: argparse.Namespace) -> int:
         show(clauses.coverage_json(pack) if arguments.json else clauses.coverage_text(pack, columns()))
         return OK
     if arguments.id and has_key(Path(arguments.id), "parts"):
-        show(rfp.text(*rfp.load_with_packs(Path(arguments.id))))
+        from campaign.report import form_check
+
+        loaded_rfp, rule_packs = rfp.load_with_packs(Path(arguments.id))
+        show(rfp.text(loaded_rfp, rule_packs))
+        if loaded_rfp.forms:
+            show(f"\n{form_check.forms_text(loaded_rfp, rule_packs, columns())}")
         return OK
     show(text.text(packs.load(arguments.id), columns()) if arguments.id else text.listing(packs.available()))
     return OK

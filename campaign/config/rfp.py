@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -113,19 +113,26 @@ def load_with_packs(path: Path) -> tuple[Rfp, dict[str, RulePack]]:
             document.problem(("parts", index, "version"), problem)
     for name, result in rfp.figures:
         id, _, *words = result.split("/")
-        pack = packs_of_parts[id]
-        of_pack = (
-            [launch.id for launch in pack.launch],
-            [files.id for files in pack.files],
-            [operation.id for operation in pack.operations],
-        )
-        for word, ids in zip(words, of_pack, strict=True):
-            swept = [re.sub(r"\{[^}]*\}", "*", id) for id in ids]  # over values that the campaign decides
-            if not fnmatch.filter(ids, word) and not any(fnmatch.fnmatchcase(word, swept_id) for swept_id in swept):
-                problem = f"{pack.id} has no {word}; {schema.suggestion(word, ids)}"
-                document.problem(("figures", name), problem)
+        for word, ids in unknown_words(packs_of_parts[id], words):
+            problem = f"{packs_of_parts[id].id} has no {word}; {schema.suggestion(word, ids)}"
+            document.problem(("figures", name), problem)
     document.finish()
     return rfp, packs_of_parts
+
+
+def unknown_words(pack: RulePack, words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Those of `launch`, `files` and `operation` in a result's name that the pack does not have, with those that it
+    has.
+    """
+    of_pack = (
+        [launch.id for launch in pack.launch],
+        [files.id for files in pack.files],
+        [operation.id for operation in pack.operations],
+    )
+    for word, ids in zip(words, of_pack, strict=True):
+        swept = [re.sub(r"\{[^}]*\}", "*", id) for id in ids]  # over values that the campaign decides
+        if not fnmatch.filter(ids, word) and not any(fnmatch.fnmatchcase(word, swept_id) for swept_id in swept):
+            yield word, ids
 
 
 def mapping_and_packs(
