@@ -173,7 +173,7 @@ def _compare_table(arguments: argparse.Namespace, verified: verify_bundle.Verifi
     mapping, _ = rfps.mapping_and_packs(arguments.mapping, arguments.table, "", arguments.part)
     if mapping is None and verified.rfp is not None:
         mapping = verified.rfp.form(arguments.table)
-    return submitted_table.compare(arguments.table, submissions, mapping)
+    return submitted_table.compare(arguments.table, submissions, mapping, verified.scored)
 
 
 def show_head(arguments: argparse.Namespace) -> int:

@@ -153,7 +153,8 @@ def fill(arguments: argparse.Namespace) -> int:
     submissions = {
         part: campaign_state.current_submission(definition, say) for part, definition in selection.definitions().items()
     }
-    content, cells = filled_form.fill_form(form, submissions, mapping, absent, arguments.decimal)
+    scored = rfp_response.response_scores(selection.response, submissions)
+    content, cells = filled_form.fill_form(form, submissions, mapping, absent, arguments.decimal, scored)
     number = sum(cell.value is not None for cell in cells)
     write(content, out, arguments, f": {number} of {plural(len(cells), 'cell')} filled")
     if out != STANDARD_OUTPUT:

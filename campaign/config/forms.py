@@ -13,16 +13,31 @@ from dataclasses import dataclass
 from campaign.config import values
 from campaign.core import keys, schema
 
-FIELDS = ("value", "processes", "nodes", "processes_per_node", "unit", "status", "note")
+VALUES = ("value", "median", "low", "high", "sd", "minimum", "maximum")  # numbers in the unit of the result
+FIELDS = (
+    *VALUES,
+    *("processes", "nodes", "processes_per_node", "n", "cv", "energy", "peak_power"),
+    *("unit", "status", "note", "date"),
+)
 ANSWERS = "answers/"  # before a clause: the campaign file's answer to it
+OFFERED = "offered."  # before a key of `proposed`
+SCORES = "scores/"  # before the id of a score of the RFP
 TOGETHER = " | "  # between texts of one heading that are in several cells
 AXES = ("sheets", "row_groups", "rows", "column_groups", "columns")  # placeholders, and where their texts are found
-_ENTRY = re.compile(rf"(?P<result>.+?)(\.(?P<field>{'|'.join(FIELDS)}))?( in (?P<unit>\S+))?")
+_FIELD = "|".join(FIELDS)
+_ENTRY = re.compile(
+    rf"(?P<result>(.+/)?{re.escape(OFFERED)}\w+|.+?)"
+    rf"(\.(?P<field>{_FIELD}))?( in (?P<unit>\S+?))?(?(field)|(\.(?P<field_after_unit>{_FIELD}))?)"
+)
+_TEXT = re.compile(rf"(.*/)?({ANSWERS}|contact/|system/).*")
+_NO_RESULT = re.compile(rf"{_TEXT.pattern}|(.*/)?{re.escape(OFFERED)}\w+|{SCORES}.*")
 
 
 @dataclass(frozen=True, slots=True)
 class FormEntry:
-    """What a cell of a form holds: a field of a result, a number in `unit` if that is given; or an answer."""
+    """What a cell of a form holds: a field of a result or a score, a number in `unit` if that is given; or a text of
+    the campaign file.
+    """
 
     name: str  # as the mapping or the form has it
     result: str
@@ -32,11 +47,20 @@ class FormEntry:
     @classmethod
     def parse(cls, name: str) -> FormEntry:
         """`scratch/peak/shared/stat.processes`, `scratch/peak/shared/stat in kops/s`, `answers/8.2.2`."""
-        match = None if ANSWERS in name else _ENTRY.fullmatch(name)
-        return cls(name, match["result"], match["field"] or "value", match["unit"] or "") if match else cls(name, name)
+        match = None if _TEXT.fullmatch(name) else _ENTRY.fullmatch(name)
+        if match is None:
+            return cls(name, name)
+        return cls(name, match["result"], match["field"] or match["field_after_unit"] or "value", match["unit"] or "")
+
+    @property
+    def is_of_result(self) -> bool:
+        return not _NO_RESULT.fullmatch(self.result)
 
 
-_NAME = "a result such as scratch/peak/shared/stat, with .processes or ' in GB/s' behind it; or answers/CLAUSE"
+_NAME = (
+    "a result such as scratch/peak/shared/stat, with .processes or ' in GB/s' behind it; or answers/CLAUSE, "
+    "contact/KEY, system/KEY, offered.KEY, scores/ID"
+)
 _ENTRY_NAME = schema.Text(_NAME, longest=300)
 _CELL = schema.matching(r"([^!]+!)?[A-Z]{1,3}[1-9][0-9]{0,6}", "a cell such as D7 or Results!D7")
 _HEADINGS = schema.MapOf(
@@ -65,7 +89,7 @@ class FormTable:
     sheets: tuple[tuple[str, str], ...] = keys.key(
         _HEADINGS,
         "names of the sheets that have the table, and what they mean; in a DOCX `table 1`, `table 2`, …",
-        says_default="the first sheet",
+        says_default="the one sheet that has all headings",
     )
 
 

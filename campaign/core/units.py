@@ -132,8 +132,15 @@ _PREFIXES |= {name: 1000**power for power, name in enumerate("kMGTPE", 1)}
 _PREFIXES |= {f"{name}i": 1024**power for power, name in enumerate("KMGTPE", 1)}
 
 
+_RATIOS = ("", "x")
+
+
 def convert_unit(value: float, unit: str, target_unit: str) -> float:
-    """A number in another unit, which has the same name with another prefix: MiB/s in GB/s, us in s."""
+    """A number in another unit, which has the same name with another prefix: MiB/s in GB/s, us in s; or a ratio in
+    percent.
+    """
+    if unit in _RATIOS and target_unit == "%":
+        return 100 * value
     for prefix, factor in _PREFIXES.items():
         for target_prefix, target_factor in _PREFIXES.items():
             if unit.startswith(prefix) and target_unit == target_prefix + unit.removeprefix(prefix):

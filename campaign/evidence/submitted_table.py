@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -19,6 +19,7 @@ from campaign.judge.submission import Submission
 from campaign.report import contents, filled_form
 from campaign.report.foreign import form_file, judge_table
 from campaign.report.foreign.table_file import LARGEST, parse_number
+from campaign.report.scores import Scored
 from campaign.report.workbook.sheets import PROVENANCE
 from campaign.report.write import write_report
 from campaign.results.cells import COLUMNS, IN_CSV
@@ -50,9 +51,11 @@ class TableComparison:
     scope: str
 
 
-def compare(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None) -> TableComparison:
+def compare(
+    path: Path, parts: Mapping[str, Submission], mapping: FormMapping | None = None, scores: Sequence[Scored] = ()
+) -> TableComparison:
     """What in the file is not the bundle's. `parts`: as their vendor judged them, of an RFP, or that of "". `mapping`:
-    of a filled form. A number may be rounded to 3 digits or more. Raises InputError.
+    of a filled form; `scores`: of the RFP. A number may be rounded to 3 digits or more. Raises InputError.
     """
     if len(parts) > 1 and mapping is None:
         raise InputError(
@@ -60,7 +63,7 @@ def compare(path: Path, parts: Mapping[str, Submission], mapping: FormMapping | 
         )
     submission, suffix = next(iter(parts.values())), path.suffix.lower()
     if mapping is not None:
-        expected, actual, scope = _form_values(path, parts, mapping)
+        expected, actual, scope = _form_values(path, parts, mapping, scores)
     elif suffix == ".html" or (suffix == ".xlsx" and PROVENANCE in form_file.read_form(path).sheets):
         with tempfile.TemporaryDirectory(prefix="campaign-report.") as place:
             page = write_report(Path(place), contents.report_contents(submission))
@@ -118,19 +121,21 @@ def _workbook_cells(path: Path) -> Texts:
     return values
 
 
-def _form_values(path: Path, parts: Mapping[str, Submission], mapping: FormMapping) -> tuple[Texts, Texts, str]:
+def _form_values(
+    path: Path, parts: Mapping[str, Submission], mapping: FormMapping, scores: Sequence[Scored]
+) -> tuple[Texts, Texts, str]:
     """What the bundle and the form have in the cells that the mapping names."""
-    sources, buyers_form = filled_form.named_sources(parts), form_file.read_form(path)
+    sources, buyers_form = filled_form.named_sources(parts, scores), form_file.read_form(path)
     expected: dict[str, Any] = {}
     actual: dict[str, Any] = {}
     for place in form_file.form_places(path, buyers_form, mapping):
-        if "" not in parts and place.entry.result.partition("/")[0] not in parts:
+        source = sources.get(place.entry.result)
+        if source is None and "" not in parts and place.entry.result.partition("/")[0] not in parts:
             continue
         name, box = f"{place.spot} {place.entry.name}", buyers_form.box(place.spot)
-        source, pack = sources.get(place.entry.result, ("", None))
-        expected[name] = filled_form.cell_value(place.entry, source, pack) if pack else None
+        expected[name] = None if source is None else filled_form.cell_value(place.entry, source)
         actual[name] = buyers_form.value(place.spot)
-        unit = place.entry.unit or getattr(source, "unit", "")
+        unit = place.entry.unit or (source.row.unit if isinstance(source, filled_form.Result) else "")
         number_format = dict(box.display).get(form_file.NUMBER_FORMAT, "General")
         if not is_plain(number_format, box.value, unit):
             expected[f"{name} ({form_file.NUMBER_FORMAT})"] = "one that shows the number as it is"

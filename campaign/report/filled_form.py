@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from campaign.config.forms import ANSWERS, FormEntry, FormMapping
+from campaign.config.forms import ANSWERS, OFFERED, SCORES, VALUES, FormEntry, FormMapping
+from campaign.config.rules.kinds import GEOMETRY
 from campaign.config.rules.pack import RulePack
+from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import units
 from campaign.core.columns import Column, csv_line
 from campaign.core.errors import InputError
@@ -19,31 +22,34 @@ from campaign.judge.submission import Submission
 from campaign.report import grid, notes
 from campaign.report.foreign import form_file
 from campaign.report.foreign.form_file import FormPlace, form_places
+from campaign.report.scores import Scored
 from campaign.results.cells import COLUMNS, Row
 
 
 @dataclass(frozen=True, slots=True)
 class FilledCell:
-    """`value`: what was written; None if the cell is left empty. `source`: a result, or an answer."""
+    """`value`: what was written; None if the cell is left empty."""
 
     place: FormPlace
     value: form_file.Value | None
-    source: Row | str
+    source: Row | Scored | form_file.Value
 
     @property
     def reason(self) -> str:
         """Why it is left empty; "" if it is not."""
         if self.value is not None:
             return ""
-        if isinstance(self.source, str):
-            return "no answer in the campaign file"
-        return f"{self.source.status} {self.source.note}".strip()
+        if isinstance(self.source, Row):
+            return f"{self.source.status} {self.source.note}".strip()
+        if isinstance(self.source, Scored):
+            return self.source.why or "no interval"
+        return "no answer in the campaign file"
 
     @property
     def unit(self) -> str | None:
         """The unit of the number that was written."""
         entry = self.place.entry
-        return (entry.unit or self.source.unit) if isinstance(self.source, Row) and entry.field == "value" else None
+        return (entry.unit or self.source.unit) if isinstance(self.source, Row) and entry.field in VALUES else None
 
     @property
     def result_fields(self) -> dict[str, Any]:
@@ -76,13 +82,14 @@ def fill_form(
     mapping: FormMapping | None = None,
     absent: Sequence[str] = (),
     decimal: str = ".",
+    scores: Sequence[Scored] = (),
 ) -> tuple[bytes, list[FilledCell]]:
     """The filled form, and its cells. `parts`: the submission of each part of an RFP, or that of "" for results without
-    a part in their names; `absent`: parts without an answer. Without a mapping, only the cells are filled that are
-    marked in the form. `decimal`: the sign in the numbers of a CSV or DOCX. Raises InputError with everything that is
-    wrong.
+    a part in their names; `absent`: parts without an answer; `scores`: of the RFP. Without a mapping, only the cells
+    are filled that are marked in the form. `decimal`: the sign in the numbers of a CSV or DOCX. Raises InputError with
+    everything that is wrong.
     """
-    form, sources_by_name = form_file.read_form(path), named_sources(parts)
+    form, sources_by_name = form_file.read_form(path), named_sources(parts, scores)
     if decimal == "," and form.without_commas:
         raise InputError(f"--decimal ,: {path}: {form.without_commas}")
     placed = list(form_places(path, form, mapping))
@@ -96,8 +103,9 @@ def fill_form(
         box = form.box(place.spot)
         try:
             _check_place(place, box, times[place.spot, place.part], sources_by_name)
-            source, pack = sources_by_name[place.entry.result]
-            cells.append(FilledCell(place, cell_value(place.entry, source, pack), source))
+            source = sources_by_name[place.entry.result]
+            of = source.row if isinstance(source, Result) else source
+            cells.append(FilledCell(place, cell_value(place.entry, source), of))
         except ValueError as error:
             problems.append(f"{path}: cell {place.spot}: {place.entry.name}: {error}")
     if problems or not placed:
@@ -121,20 +129,44 @@ def _remark(rehearsed: Sequence[str]) -> str:
     return f"Rehearsal size: not a compliant result{f' (part {parts})' if parts else ''}"
 
 
-Source = tuple[Row | str, RulePack]  # a result or an answer
+class Result(NamedTuple):
+    row: Row
+    pack: RulePack
 
 
-def named_sources(parts: Mapping[str, Submission]) -> dict[str, Source]:
-    """All results and answers by name."""
+Source = Result | Scored | form_file.Value  # of a cell: the last is what the campaign file says
+
+
+def named_sources(parts: Mapping[str, Submission], scores: Sequence[Scored] = ()) -> dict[str, Source]:
+    """All results, scores and descriptions by name. What several parts describe alike is there without a part too."""
     sources_by_name: dict[str, Source] = {}
+    described = {part: _descriptions(submission) for part, submission in parts.items()}
     for part, submission in parts.items():
-        prefix, answers = f"{part}/" if part else "", dict(submission.campaign.answers)
-        sources_by_name |= {f"{prefix}{row.cell}": (row, submission.pack) for row in submission.rows}
-        clause_ids = [clause.id for clause in submission.pack.clauses if clause.answered]
-        sources_by_name |= {
-            f"{prefix}{ANSWERS}{clause}": (answers.get(clause, ""), submission.pack) for clause in clause_ids
-        }
+        prefix = f"{part}/" if part else ""
+        sources_by_name |= {f"{prefix}{row.cell}": Result(row, submission.pack) for row in submission.rows}
+        sources_by_name |= {f"{prefix}{name}": value for name, value in described[part].items()}
+    common = set.intersection(*(set(of_part.items()) for of_part in described.values()))
+    sources_by_name |= {
+        name: value for name, value in next(iter(described.values())).items() if (name, value) in common
+    }
+    sources_by_name |= {f"{SCORES}{score.id}": score for score in scores}
     return sources_by_name
+
+
+def _descriptions(submission: Submission) -> dict[str, form_file.Value]:
+    """What a campaign file says in words and numbers, by names in forms; "" where it is asked and not there."""
+    campaign = submission.campaign
+    texts_by_section = {
+        ANSWERS: dict.fromkeys((clause.id for clause in submission.pack.clauses if clause.answered), "")
+        | dict(campaign.answers),
+        "contact/": dict.fromkeys(CONTACT, "") | dict(campaign.contact),
+        "system/": dict.fromkeys(SYSTEM, "") | dict(campaign.system),
+    }
+    texts: dict[str, form_file.Value] = {
+        f"{section}{key}": text for section, texts in texts_by_section.items() for key, text in texts.items()
+    }
+    offered = {f"{OFFERED}{name}": value for name, value in asdict(campaign.proposed).items()}
+    return texts | {name: "" if value is None else value for name, value in offered.items()}
 
 
 def _check_place(place: FormPlace, box: form_file.Box, times: int, sources_by_name: Mapping[str, Source]) -> None:
@@ -151,18 +183,52 @@ def _check_place(place: FormPlace, box: form_file.Box, times: int, sources_by_na
         raise ValueError(f"found {quoted(box.text)} in the cell; clear it, or map another one")
 
 
-def cell_value(entry: FormEntry, row: Row | str, pack: RulePack) -> form_file.Value | None:
-    """What a cell of a form holds of a result or an answer; None if it is left empty."""
-    if isinstance(row, str):
-        return row or None
-    if entry.field == "note":
-        return "; ".join(notes.table_notes([[row]], pack).texts)
-    if entry.field == "status":
+_SCORE_FIELDS: Mapping[str, Callable[[Scored], form_file.Value | None]] = {
+    "value": lambda score: score.value,
+    "low": lambda score: score.low,
+    "high": lambda score: score.high,
+}
+_RESULT_FIELDS: Mapping[str, Callable[[Row], form_file.Value | None]] = {
+    "unit": lambda row: row.unit,
+    "value": lambda row: row.value,
+    "median": lambda row: row.summary.median,
+    "low": lambda row: row.summary.low,
+    "high": lambda row: row.summary.high,
+    "sd": lambda row: statistics.stdev(row.values) if len(row.values) > 1 else None,
+    "minimum": lambda row: min(row.values, default=None),
+    "maximum": lambda row: max(row.values, default=None),
+    "n": lambda row: float(row.summary.n),
+    "cv": lambda row: row.summary.cv,
+    "date": lambda row: units.utc(max(row.started))[:10] if row.started else None,
+    "energy": lambda row: row.energy.kwh if row.energy else None,
+    "peak_power": lambda row: row.energy.peak_kw if row.energy else None,
+}
+
+
+def cell_value(entry: FormEntry, source: Source) -> form_file.Value | None:
+    """What a cell of a form holds; None if it is left empty. Raises ValueError if the source has no such field, or not
+    this unit.
+    """
+    field = entry.field
+    if isinstance(source, str):
+        return source or None
+    if isinstance(source, int | float):
+        return units.convert_unit(source, "B", entry.unit) if entry.unit else float(source)
+    if isinstance(source, Scored):
+        if field not in _SCORE_FIELDS or entry.unit:
+            raise ValueError(f"a score has no unit and no {field}; allowed: {', '.join(_SCORE_FIELDS)}")
+        return _SCORE_FIELDS[field](source)
+    row = source.row
+    if field == "note":
+        return "; ".join(notes.table_notes([[row]], source.pack).texts)
+    if field == "status":
         return str(row.status)
     if row.value is None or not row.status.counts:
         return None
-    if entry.field == "unit":
-        return entry.unit or row.unit
-    if entry.field == "value":
-        return units.convert_unit(row.value, row.unit, entry.unit or row.unit)
-    return float(getattr(row.geometry, entry.field)) if row.geometry else None
+    if field in GEOMETRY:
+        return float(getattr(row.geometry, field)) if row.geometry else None
+    value = _RESULT_FIELDS[field](row)
+    if field == "unit":
+        return entry.unit or value
+    of_unit = row.unit if field in VALUES else ""
+    return units.convert_unit(value, of_unit, entry.unit or of_unit) if isinstance(value, float) else value

@@ -9,23 +9,29 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import docx
 import openpyxl
 import pytest
+import xlsxwriter
 
 from campaign.cli import selection
 from campaign.cli.main import main
 from campaign.config import forms as mappings
 from campaign.config.forms import FormMapping
 from campaign.config.rules import packs
+from campaign.config.system import Proposed
 from campaign.core import keys
 from campaign.core.errors import InputError
 from campaign.judge.submission import Submission
 from campaign.pipeline import campaign_state
 from campaign.report import filled_form
 from campaign.report.foreign import form_file, judge_table
+from campaign.report.scores import Scored
+from campaign.results.environment.facts import Metered
+from campaign.statistics import intervals
 from tests.support import forms
 from tests.support.forms import DATA
 from tests.support.results import eventful_results
@@ -222,6 +228,61 @@ def test_cells_without_a_valid_result_stay_empty_and_are_listed(tmp_path: Path) 
         ("A2", "failed"), ("A3", "declined"), ("A4", "invalid"),
     ]  # fmt: skip
     assert "declined no time left" in filled_form.origins_csv(cells)
+
+
+def filled_texts(folder: Path, submission: Submission, *marks: str) -> list[str]:
+    form = folder / "form.csv"
+    form.write_text("".join(f'"{{{{ {mark} }}}}"\n' for mark in marks))
+    content, _ = filled_form.fill_form(form, {"": submission}, scores=[SCORE])
+    return [text for (text,) in csv.reader(content.decode().splitlines())]
+
+
+SCORE = Scored("storage", "Storage", "geometric", 1.5, low=1.25, high=1.75)
+
+
+def test_repetitions_dates_descriptions_and_scores_can_be_filled(tmp_path: Path, submission: Submission) -> None:
+    repeated = tuple(
+        replace(
+            row,
+            values=(90.0, 100.0, 110.0),
+            summary=intervals.summarize((90.0, 100.0, 110.0)),
+            started=(0.0, 86400.0, 3600.0),
+            energy=Metered(joules=7.2e6, peak_w=1500.0),
+        )
+        for row in submission.rows
+    )
+    campaign = replace(
+        submission.campaign, contact=(("organisation", "Acme"),), proposed=Proposed(nodes=512, memory=2**30)
+    )
+    described = replace(submission, rows=repeated, campaign=campaign)
+    fields = ("n", "sd", "cv in %", "median", "minimum", "maximum", "maximum in kops/s", "date", "energy", "peak_power")
+    texts = filled_texts(tmp_path, described, *(f"{STAT}.{field}" for field in fields))
+    assert texts == ["3", "10", "10", "100", "90", "110", "0.11", "1970-01-02", "2", "1.5"]
+    names = ("contact/organisation", "offered.nodes", "offered.memory in GiB", "scores/storage", "scores/storage.high")
+    assert filled_texts(tmp_path, described, *names) == ["Acme", "512", "1", "1.5", "1.75"]
+
+
+def test_a_unit_and_a_field_may_be_in_either_order(tmp_path: Path, submission: Submission) -> None:
+    rate = rates(submission)[STAT]
+    names = (f"{STAT} in kops/s.value", f"{STAT}.value in kops/s", f"{STAT} in kops/s.unit", f"{STAT} in kops/s.nodes")
+    value, same_value, unit, nodes = filled_texts(tmp_path, submission, *names)
+    assert float(value) == float(same_value) == pytest.approx(rate / 1000)
+    assert (unit, nodes) == ("kops/s", "4")
+
+
+def test_a_date_is_one_in_a_cell_that_shows_dates(tmp_path: Path, submission: Submission) -> None:
+    path = tmp_path / "form.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("A")
+        sheet.write_blank("A1", None, book.add_format({"num_format": "yyyy-mm-dd"}))
+        sheet.write_string("A2", f"{{{{ {STAT}.date }}}}")
+    mapping = FormMapping(cells=(("A1", f"{STAT}.date"),))
+    started = replace(submission, rows=tuple(replace(row, started=(0.0,)) for row in submission.rows))
+    read = form_file.read_form(filled_in(tmp_path, path, started, mapping))
+    assert {str(spot): box.value for spot, box in read.boxes.items()} == {
+        "A!A1": datetime(1970, 1, 1), "A!A2": "1970-01-01"
+    }  # fmt: skip
+    assert read.box(form_file.Spot("A", 1, 1)).text == "1970-01-01"
 
 
 STAT = "scratch/peak/shared/stat"

@@ -15,14 +15,16 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from campaign.config.forms import ANSWERS, AXES, TOGETHER, FormEntry, FormMapping, FormTable
+from campaign.config.forms import AXES, TOGETHER, VALUES, FormEntry, FormMapping, FormTable
 from campaign.config.rules.pack import RulePack
 from campaign.core import units, untrusted
 from campaign.core.errors import InputError
 from campaign.core.escaping import spreadsheet
+from campaign.core.grouping import grouped
 from campaign.report.foreign.table_file import ALLOWED_CSV, TabularRow, check_workbook, parse_number, reading_errors
 
 if TYPE_CHECKING:
@@ -61,12 +63,13 @@ class Spot(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Box:
     """What a cell holds. `closed`: why nothing may be written into it; `display`: what else decides how an XLSX shows
-    it: its number format, its comment, and that it is hidden.
+    it: its number format, its comment, and that it is hidden. `merged_text`: of the cell that it is merged into.
     """
 
     value: Any = None
     closed: str = ""
     display: tuple[tuple[str, str], ...] = ()
+    merged_text: str = ""
 
     @property
     def text(self) -> str:
@@ -117,6 +120,8 @@ def read_form(path: Path, use_last_values: bool = False) -> BuyersForm:
 
 def cell_text(value: Any) -> str:
     """A cell's value as text."""
+    if isinstance(value, datetime):
+        return value.isoformat(" ").removesuffix(" 00:00:00")
     return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
@@ -181,13 +186,19 @@ def _workbook_form(path: Path, data: bytes, use_last_values: bool) -> BuyersForm
         for sheet in book.worksheets:
             if sheet.max_row * sheet.max_column > MOST_BOXES:
                 raise InputError(f"{path}: sheet {sheet.title!r}: more than {MOST_BOXES} cells; clear unused ones")
+            merged_texts = {
+                place: cell_text(sheet.cell(merged.min_row, merged.min_col).value)
+                for merged in sheet.merged_cells.ranges
+                for place in merged.cells
+            }
             for cell in (cell for row in sheet.iter_rows() for cell in row):
-                boxes[Spot(sheet.title, cell.row, cell.column)] = Box(
-                    cell.value, _why_closed(sheet, cell), _display(sheet, cell)
+                place = (cell.row, cell.column)
+                boxes[Spot(sheet.title, *place)] = Box(
+                    cell.value, _why_closed(sheet, cell), _display(sheet, cell), merged_texts.get(place, "")
                 )
 
     def filled(values: Values, remark: str) -> bytes:
-        new = {spot: replaced_text(boxes.get(spot, Box()).text, parts) for spot, parts in values.items()}
+        new = {spot: _stored_value(boxes.get(spot, Box()), parts) for spot, parts in values.items()}
         for sheet in {spot.sheet for spot in values} if remark else ():
             new[Spot(sheet, max(spot.row for spot in boxes if spot.sheet == sheet) + 2, 1)] = remark
         with reading_errors(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -195,6 +206,18 @@ def _workbook_form(path: Path, data: bytes, use_last_values: bool) -> BuyersForm
 
     without_commas = "numbers of a workbook have the decimal sign of the program that shows it; leave --decimal out"
     return BuyersForm([sheet.title for sheet in book.worksheets], boxes, filled, without_commas=without_commas)
+
+
+def _stored_value(box: Box, parts: Mapping[str, Value]) -> Value:
+    """What a cell holds with values in place of parts of its text: of a date in a format for dates, its number."""
+    from openpyxl.styles.numbers import is_date_format
+    from openpyxl.utils.datetime import to_excel
+
+    value = replaced_text(box.text, parts)
+    if isinstance(value, str) and is_date_format(dict(box.display).get(NUMBER_FORMAT, "General")):
+        with suppress(ValueError):
+            return float(to_excel(date.fromisoformat(value)))  # type: ignore[no-untyped-call]
+    return value
 
 
 def _why_closed(sheet: Any, cell: Any) -> str:
@@ -289,19 +312,25 @@ def _document_form(path: Path, data: bytes) -> BuyersForm:
     import docx
 
     paragraphs: dict[Spot, list[Paragraph]] = {}
+    merged_into: dict[Spot, Spot] = {}
     with reading_errors(path, "a DOCX document: {why}; save it as .docx"):
         check_workbook(path, data, LARGEST_UNPACKED)
         document = docx.Document(io.BytesIO(data))
         for number, table in enumerate(document.tables, 1):
-            seen = []  # a merged cell is at each of its places
+            first_spots: dict[Any, Spot] = {}  # a merged cell is at each of its places
             for row, of_row in enumerate(table.rows, 1):
                 for column, cell in enumerate(of_row.cells, 1):
-                    paragraphs[Spot(f"table {number}", row, column)] = [] if cell._tc in seen else cell.paragraphs
-                    seen.append(cell._tc)
+                    spot = Spot(f"table {number}", row, column)
+                    first_spot = first_spots.setdefault(cell._tc, spot)
+                    paragraphs[spot] = cell.paragraphs if spot == first_spot else []
+                    merged_into[spot] = first_spot
         paragraphs |= {Spot(TEXT, number, 1): [paragraph] for number, paragraph in enumerate(document.paragraphs, 1)}
+    texts = {
+        spot: "\n".join(map(_paragraph_text, paragraphs_of_cell)) for spot, paragraphs_of_cell in paragraphs.items()
+    }
     boxes = {
-        spot: Box("\n".join(map(_paragraph_text, paragraphs_of_cell)), "" if paragraphs_of_cell else MERGED)
-        for spot, paragraphs_of_cell in paragraphs.items()
+        spot: Box(text, "" if paragraphs[spot] else MERGED, merged_text=texts[merged_into.get(spot, spot)])
+        for spot, text in texts.items()
     }
 
     def filled(values: Values, remark: str) -> bytes:
@@ -363,8 +392,27 @@ def form_places(path: Path, form: BuyersForm, mapping: FormMapping | None) -> It
         sheet, _, reference = name.rpartition("!")
         yield FormPlace(Spot(_check_sheet(path, form, sheet), *coordinate_to_tuple(reference)), FormEntry.parse(entry))
     for table in mapping.tables if mapping else ():
-        for sheet, word in table.sheets or [("", "")]:
+        for sheet, word in table.sheets:
             yield from _table_places(path, form, _check_sheet(path, form, sheet), word, table)
+        if not table.sheets:
+            yield from _only_table(path, form, table)
+
+
+def _only_table(path: Path, form: BuyersForm, table: FormTable) -> list[FormPlace]:
+    """The places of a table in the one sheet that has all its headings."""
+    problems: list[str] = []
+    places_by_sheet: dict[str, list[FormPlace]] = {}
+    for sheet in form.sheets:
+        try:
+            places_by_sheet[sheet] = list(_table_places(path, form, sheet, "", table))
+        except InputError as error:
+            problems += error.problems[:1]
+    if len(places_by_sheet) > 1:
+        names = units.listing(places_by_sheet)
+        raise InputError(f"{path}: the headings of {table.result} are in the sheets {names}; name one in `sheets`")
+    if not places_by_sheet:
+        raise InputError(*problems)
+    return next(iter(places_by_sheet.values()))
 
 
 def _check_sheet(path: Path, form: BuyersForm, name: str) -> str:
@@ -374,10 +422,10 @@ def _check_sheet(path: Path, form: BuyersForm, name: str) -> str:
 
 
 def _table_places(path: Path, form: BuyersForm, sheet: str, of_sheet: str, table: FormTable) -> Iterator[FormPlace]:
-    texts = {spot[1:]: " ".join(box.text.split()) for spot, box in form.boxes.items() if spot.sheet == sheet}
+    boxes = {spot[1:]: box for spot, box in form.boxes.items() if spot.sheet == sheet}
     where = f"{path}{f': sheet {sheet!r}' if sheet else ''}"
-    columns = list(_heading_lines(where, texts, 1, table.column_groups, table.columns))
-    for row, of_row in _heading_lines(where, texts, 0, table.row_groups, table.rows):
+    columns = list(_heading_lines(where, boxes, 1, table.column_groups, table.columns))
+    for row, of_row in _heading_lines(where, boxes, 0, table.row_groups, table.rows):
         for column, of_column in columns:
             name = table.result
             for axis, word in zip(AXES, (of_sheet, *of_row, *of_column), strict=True):
@@ -386,23 +434,40 @@ def _table_places(path: Path, form: BuyersForm, sheet: str, of_sheet: str, table
 
 
 def _heading_lines(
-    where: str, texts: Mapping[tuple[int, int], str], axis: int, groups: Headings, headings: Headings
+    where: str, boxes: Mapping[tuple[int, int], Box], axis: int, groups: Headings, headings: Headings
 ) -> Iterator[tuple[int, tuple[str, str]]]:
     """Rows (axis 0) or columns (axis 1), each with what the headings of its group and its own mean."""
-    lines: dict[int, set[str]] = {}
-    for spot, text in texts.items():
-        lines.setdefault(spot[axis], set()).add(text)
+    lines = {
+        line: _LineTexts({_heading(box.text) for box in of_line}, {_heading(box.merged_text) for box in of_line})
+        for line, of_line in grouped((spot[axis], box) for spot, box in boxes.items()).items()
+    }
     starts = sorted((_heading_line(where, lines, text), word) for text, word in groups) or [(0, "")]
     for place, (start, group) in enumerate(starts):
         end = starts[place + 1][0] if place + 1 < len(starts) else 10**7
-        group_lines = {line: texts_of_line for line, texts_of_line in lines.items() if start <= line < end}
+        group_lines = {line: texts for line, texts in lines.items() if start <= line < end}
         for text, word in headings:
             yield _heading_line(f"{where}{f': group {group}' if group else ''}", group_lines, text), (group, word)
 
 
-def _heading_line(where: str, lines: Mapping[int, set[str]], heading: str) -> int:
-    heading_texts = {" ".join(text.split()) for text in heading.split(TOGETHER)}
-    matching_lines = [line for line, texts in lines.items() if heading_texts <= texts]
+class _LineTexts(NamedTuple):
+    """The texts of a row or a column."""
+
+    own: set[str]
+    merged: set[str]  # of the cells that its cells are merged into, perhaps in another row
+
+
+def _heading(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _heading_line(where: str, lines: Mapping[int, _LineTexts], heading: str) -> int:
+    """The line with the heading's texts, of which one at least is its own: a label that is merged over several rows
+    counts for each together with the others alone.
+    """
+    heading_texts = {_heading(text) for text in heading.split(TOGETHER)}
+    matching_lines = [
+        line for line, texts in lines.items() if heading_texts <= texts.own | texts.merged and heading_texts & texts.own
+    ]
     if len(matching_lines) != 1:
         outcome = f"found {len(matching_lines)} times" if matching_lines else "not found"
         raise InputError(
@@ -420,7 +485,7 @@ def form_rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -
     for place in form_places(path, form, mapping):
         entry, value = place.entry, form.value(place.spot)
         part, _, name = ("", "", entry.result) if "" in packs else entry.result.partition("/")
-        if part not in packs or ANSWERS in entry.result:
+        if part not in packs or not entry.is_of_result:
             continue
         if name.count("/") != 3:
             allowed = "target/launch/files/operation, in an RFP with its part before it"
@@ -431,7 +496,7 @@ def form_rows(path: Path, mapping: FormMapping, packs: Mapping[str, RulePack]) -
             None,
         )
         unit = entry.unit or (operation.unit if operation else "")
-        if operation and entry.field == "value" and isinstance(amount := parse_number(value), float | int):
+        if operation and entry.field in VALUES and isinstance(amount := parse_number(value), float | int):
             with suppress(ValueError):
                 value, unit = units.convert_unit(amount, unit, operation.unit), operation.unit
         best = packs[part].best(operation) if operation else "highest"

@@ -9,6 +9,7 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 
+import docx
 import openpyxl
 import pytest
 import xlsxwriter
@@ -224,3 +225,54 @@ def test_the_forms_of_the_example_rfp_are_for_results_of_its_packs() -> None:
                     re.fullmatch(re.sub(r"\{.*?\}", ".*", entry.id), operation) for entry in packs_of[part].operations
                 )
             assert not read.box(place.spot).closed and (place.part or not read.box(place.spot).text)
+
+
+ROWS = tuple((f"{count} | {name}", f"{count}-{name}") for count in ("Two", "Four") for name in ("read", "write"))
+TABLE = FormTable("scratch/nodes/{rows}/{columns}", rows=ROWS, columns=(("Rate", "write"),))
+
+
+def write_merged_form(path: Path, *names: str) -> Path:
+    """Sheets with a table in which a label is merged over two rows; `-` names a sheet without it."""
+    with xlsxwriter.Workbook(path) as book:
+        for name in names:
+            sheet = book.add_worksheet(name)
+            sheet.write_string("C1", "Notes" if name.startswith("-") else "Rate")
+            for row, count in ((1, "Two"), (3, "Four")):
+                sheet.merge_range(row, 0, row + 1, 0, count)
+                sheet.write_string(row, 1, "read")
+                sheet.write_string(row + 1, 1, "write")
+    return path
+
+
+def entries(path: Path, table: FormTable = TABLE) -> dict[str, str]:
+    places = form_file.form_places(path, form_file.read_form(path), FormMapping(tables=(table,)))
+    return {str(place.spot): place.entry.name for place in places}
+
+
+def test_a_label_that_is_merged_over_several_rows_counts_for_each(tmp_path: Path) -> None:
+    by_spot = {f"Results!C{row}": f"scratch/nodes/{name}/write" for row, (_, name) in enumerate(ROWS, 2)}
+    assert entries(write_merged_form(tmp_path / "form.xlsx", "Results")) == by_spot
+    document = docx.Document()
+    table = document.add_table(5, 3)
+    table.cell(0, 2).text = "Rate"
+    for row, count in ((1, "Two"), (3, "Four")):
+        table.cell(row, 0).merge(table.cell(row + 1, 0)).text = count
+        table.cell(row, 1).text, table.cell(row + 1, 1).text = "read", "write"
+    document.save(str(tmp_path / "form.docx"))
+    by_spot = {spot.replace("Results", "table 1"): name for spot, name in by_spot.items()}
+    assert entries(tmp_path / "form.docx") == by_spot
+
+
+def test_a_merged_label_alone_is_a_heading_of_its_first_row(tmp_path: Path) -> None:
+    table = FormTable("scratch/nodes/{rows}/{columns}", rows=(("Four", "four"),), columns=(("Rate", "write"),))
+    path = write_merged_form(tmp_path / "form.xlsx", "Results")
+    assert entries(path, table) == {"Results!C4": "scratch/nodes/four/write"}
+
+
+def test_a_table_is_found_in_the_one_sheet_that_has_it(tmp_path: Path) -> None:
+    places = entries(write_merged_form(tmp_path / "form.xlsx", "-Cover", "Results"))
+    assert {place.partition("!")[0] for place in places} == {"Results"}
+    with pytest.raises(InputError, match=r"are in the sheets Results, Copy; name one in `sheets`"):
+        entries(write_merged_form(tmp_path / "form.xlsx", "Results", "Copy"))
+    with pytest.raises(InputError, match=r"sheet '-Cover': heading 'Rate': not found"):
+        entries(write_merged_form(tmp_path / "form.xlsx", "-Cover", "-Terms"))
