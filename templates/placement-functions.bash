@@ -20,6 +20,7 @@ campaign_geometry() { # PROBE
 # Launches the same geometry with a program that says where it is, and says what is wrong.
 campaign_probe() { # FOLDER LAUNCHER...
     local folder=$1 status words=("${@:2:campaign_words}")
+    words=("${words[@]/#--label/--overlap}") # its answer is read without the ranks' numbers
     # Slurm places the ranks before it connects them.
     SLURM_OVERLAP=1 timeout --kill-after=5 "$campaign_probe_longest" "${words[@]/#--mpi=*/--mpi=none}" \
         "$campaign_program" where >"$folder/placement.txt" 2>"$folder/placement.err" </dev/null

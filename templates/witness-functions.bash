@@ -9,12 +9,12 @@ campaign_ready_s=20  # until they look at a run,
 campaign_end_s=60    # and for what they saw of it
 campaign_lock_s=15   # between two questions to Slurm whether the job that holds the target has ended
 campaign_inputs=''      # set where the benchmark reads files
-campaign_independent=() # comments of jobs on targets of other storage
+campaign_independent=() # parts of the names of jobs on targets of other storage
 campaign_witness=()     # what the witness says and hears, while it runs
 campaign_witness_pid=''
 
 # shellcheck disable=SC2329  # called where targets have storage of their own
-campaign_independent_storage() { campaign_independent=("$@"); } # MARK...: the comments of jobs on targets of other storage
+campaign_independent_storage() { campaign_independent=("$@"); } # MARK...: in the names of jobs on targets of other storage
 
 campaign_start_witness() { # JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]
     local mark options=(-d "$2" -x "$3" "${campaign_here[@]}" -l "$campaign_answer_s,$campaign_ready_s,$campaign_end_s,$campaign_lock_s")

@@ -94,7 +94,7 @@ static void ask_slurm(struct around *around, const struct job *about)
     char *job = (char *)(id == NULL ? "" : id);
     char mark[64], format[80];
     snprintf(mark, sizeof mark, "@%lld@", (long long)(ask_now_us() * 40503 % 1000000007)); /* begins a job's line */
-    snprintf(format, sizeof format, "--format=%s %%A %%k", mark);
+    snprintf(format, sizeof format, "--format=%s %%A %%j %%Z", mark);
     struct command commands[] = {
         {"job", {"env", "SLURM_TIME_FORMAT=%s", "scontrol", "--oneliner", "show", "job", job}},
         {"jobs", {"squeue", "--noheader", "--states=running", format}},

@@ -37,7 +37,7 @@ struct job {
     int watches;      /* whether runs are looked at */
     int shares;       /* whether it measures nothing on the target, which other jobs may use meanwhile: it takes no lock */
     struct job_limits limits;
-    char **independent; /* comments of jobs on other storage */
+    char **independent; /* parts of the names of jobs on other storage */
     int independent_count;
     char **prefix; /* NULL at the end */
 };

@@ -61,12 +61,30 @@ static bool fits(const char *pattern, const char *line)
     return asked.status == 0;
 }
 
+/* Whether srun puts the rank's number before each line. Its options are single words. */
+static bool is_labelled(const struct launch *launch)
+{
+    char *const *word = launch->words + 1;
+    while (*word != NULL && **word == '-' && strcmp(*word, "--label") != 0)
+        word++;
+    return *word != NULL && strcmp(*word, "--label") == 0;
+}
+
+/* The line behind the rank's number: `10: ` */
+static const char *behind_label(const char *line)
+{
+    const char *at = line + strspn(line, " ");
+    size_t digits = strspn(at, "0123456789");
+    return digits > 0 && strncmp(at + digits, ": ", 2) == 0 ? at + digits + 2 : line;
+}
+
 /* The benchmark's last line, if it is there: "" where it is not. To be freed. */
 static char *ends_with(const struct launch *launch)
 {
     bool built_in = launch->pattern[0] == '\0';
     char *line = last_line(launch->folder, built_in ? "bench.jsonl" : "stdout");
-    if (line[0] != '\0' && (built_in ? strncmp(line, complete, strlen(complete)) != 0 : !fits(launch->pattern, line)))
+    const char *printed = is_labelled(launch) ? behind_label(line) : line;
+    if (line[0] != '\0' && (built_in ? strncmp(line, complete, strlen(complete)) != 0 : !fits(launch->pattern, printed)))
         line[0] = '\0';
     return line;
 }

@@ -33,12 +33,11 @@ int record_other_jobs(char *lines, const char *mark, const char *own_id, char *c
     struct text known = {0}; /* ids, a blank around each */
     int others = 0;
     for (char *rest = lines, *line; (line = text_part(&rest, '\n')) != NULL;) {
-        char *comment = line, *begins = text_part(&comment, ' '), *id = text_part(&comment, ' ');
+        char *name = line, *begins = text_part(&name, ' '), *id = text_part(&name, ' ');
         bool left_out = strcmp(begins, mark) != 0 || id == NULL || strcmp(id, own_id) == 0;
         id = id == NULL ? "" : id;
-        const char *last = comment == NULL ? NULL : strrchr(comment, ' '); /* behind what the site demands */
-        for (int i = 0; i < count && comment != NULL; i++)
-            left_out = left_out || strcmp(last == NULL ? comment : last + 1, independent[i]) == 0;
+        for (int i = 0; i < count && name != NULL; i++)
+            left_out = left_out || strstr(name, independent[i]) != NULL;
         char *between = text_of(" %s ", id);
         if (!left_out && (known.bytes == NULL || strstr(known.bytes, between) == NULL)) {
             text_add(&known, "%s", between);

@@ -37,6 +37,6 @@ int record_begin(const char *folder, const struct around *around, const struct s
 /* "before", or "after". */
 void record_emit_space(const char *when, const struct space *space);
 
-/* Pure: how many other jobs there are in lines of "MARK ID COMMENT", but for those with a comment of the list. What does not
- * begin with the mark belongs to a comment of several lines. */
+/* Pure: how many other jobs there are in lines of "MARK ID NAME DIRECTORY", but for those whose name or directory contains a
+ * text of the list. What does not begin with the mark belongs to a name of several lines. */
 int record_other_jobs(char *lines, const char *mark, const char *own_id, char *const *independent, int count);

@@ -36,7 +36,7 @@ _ALLOWED = (
         "accel-bind cpus-per-gpu gpu-bind gpu-freq gpus gpus-per-node gpus-per-task gres gres-flags mem-per-gpu",
     ),
     ("how the step begins and ends", "external-launcher network overlap propagate resv-ports wait"),
-    ("when its output is written", "unbuffered"),
+    ("how its output is written: with --label, the ranks' numbers are removed where it is read", "label unbuffered"),
 )
 SRUN_OPTIONS = tuple(sorted(name for _, names in _ALLOWED for name in names.split()))
 # Those of plugins that start the ranks in an image: Pyxis, CSCS's uenv and container engine. They place no rank either.

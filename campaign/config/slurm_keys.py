@@ -23,7 +23,7 @@ _ALLOWED = (
     ("what the job gets of its nodes", "bb bbf core-spec gpus gpus-per-node gres licenses mem mem-per-cpu thread-spec"),
     ("how ranks run on their nodes", "cpu-freq cpus-per-task gpu-bind hint mem-bind network power threads-per-core"),
     ("what is accounted, and who is told", "acctg-freq mail-type mail-user profile wckey"),
-    ("what the site reads; the mark of the target stands behind it", "comment"),
+    ("what the site reads", "comment"),
     ("a signal before the time limit; the job's own script ends in order", "signal"),
 )  # fmt: skip
 ALLOWED_DIRECTIVES = tuple(sorted(name for _, names in _ALLOWED for name in names.split()))

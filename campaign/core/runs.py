@@ -109,6 +109,9 @@ class Command:
         return (*self.prefix, self.executable)[0].rpartition("/")[2]
 
 
+LABEL = "--label"  # of srun: each line of the ranks' output begins with the rank's number
+
+
 @dataclass(frozen=True, slots=True)
 class Launcher:
     """How the ranks are started. `program` with the words that place them, its further options, and the words between
@@ -127,6 +130,11 @@ class Launcher:
     @property
     def is_srun(self) -> bool:
         return self.program.rpartition("/")[2] == "srun"
+
+    @property
+    def without_label(self) -> Launcher:
+        """The same for an output that is not read as that of a run."""
+        return replace(self, options=tuple(word for word in self.options if word != LABEL))
 
     def of_launch(self, launch: str) -> Launcher:
         """That of the runs of a launch condition."""

@@ -16,8 +16,9 @@ from campaign.core.runs import ASKED_NAMES, Attempt, Command, Run, State, direct
 from campaign.core.units import plural
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
+from campaign.results.attempt_record import read_attempt_record
 from campaign.results.environment.facts import SHORT
-from campaign.slurm import script_text, scripts, submit
+from campaign.slurm import script_text, scripts
 from campaign.slurm.collect import text_of
 
 DEFAULT, NONE = "(default)", "none"
@@ -55,7 +56,7 @@ def describe_outdated(definition: Definition, planned: Plan, attempts: Sequence[
 
 def _changes(definition: Definition, run: Run, attempt: Attempt, folder: Path) -> Iterator[_Change]:
     """All differences in what a run executes, from the records of the attempt."""
-    described = submit.read_attempt_record(folder)
+    described = read_attempt_record(folder)
     old = tuple(described.get(key) for key in ("nodes", "processes"))
     new = (run.geometry.nodes, run.geometry.processes)
     if None not in old and old != new:

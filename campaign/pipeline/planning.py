@@ -389,7 +389,7 @@ def _find_dialect(definition: Definition, earlier: EarlierPlan, may_submit: bool
     if resolution.is_replayed():
         raise EnvironmentLacks(f"plan.json does not record the meaning of -N for {path}; set benchmark.dialect")
     at = next(at for at, program in benchmark.placed if program == path)
-    launcher, slurm = definition.campaign.launcher, definition.campaign.slurm
+    launcher, slurm = definition.campaign.launcher.without_label, definition.campaign.slurm
     if problem := places.image_problem(launcher.image):
         raise places.refusal(definition.campaign, [places.Mistake(("launcher", "image"), problem)])
     if not launcher.image and (problem := places.benchmark_problem(path, launcher.prefix)):

@@ -108,7 +108,7 @@ def _launches(definition: Definition, run: Run, slurm: Slurm) -> dict[str, tuple
     them.
     """
     planned, command = (
-        run.launcher,
+        run.launcher.without_label,
         replace(_rank_counting_command(definition, run.launched[0]), phase="", geometry=None, first_node=0),
     )
     planned_setting = f"slurm.mpi: {slurm.mpi}" if planned.is_srun else _launcher_setting(planned.program)

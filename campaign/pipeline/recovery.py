@@ -14,6 +14,7 @@ from campaign.core.paths import Paths
 from campaign.core.units import listing
 from campaign.judge.history import check_recovery
 from campaign.pipeline.campaign_state import Say
+from campaign.results.attempt_record import read_attempt_record
 from campaign.results.environment import facts_file
 from campaign.results.store import Store, is_begun
 from campaign.slurm import submit
@@ -96,6 +97,6 @@ def _unfinished_jobs(paths: Paths, event: Event) -> Iterator[str]:
     """The jobs of attempts that no line names and that have not recorded their end."""
     for name in event["unnamed"]:
         folder = paths.runs / name
-        job = submit.read_attempt_record(folder).get("job")
+        job = read_attempt_record(folder).get("job")
         if job and not facts_file.has_ended(folder):
             yield str(job)

@@ -17,11 +17,12 @@ from campaign.core.runs import Attempt, Cell, Run, Status, matches
 from campaign.core.schema import nearest_name, suggestion
 from campaign.core.units import digits, plural
 from campaign.plan import matrix
+from campaign.results.attempt_record import read_attempt_record
 from campaign.results.cells import Row, is_left_out
 from campaign.results.environment.facts import Accounting
 from campaign.results.store import Store, is_begun
 from campaign.slurm import scripts
-from campaign.slurm.submit import MOST_JOBS, read_attempt_record
+from campaign.slurm.submit import MOST_JOBS
 
 CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which cells can be chosen
 

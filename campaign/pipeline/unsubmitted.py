@@ -96,7 +96,6 @@ _ADDED_OPTIONS = {
     "--ntasks-per-node": "use fewer processes per node",
     "--mem=0": "set the memory of each node that jobs may have: slurm.directives: [--mem=SIZE]",
     "--exclusive": "results need whole nodes: name a partition whose jobs get all CPUs of a node (MaxCPUsPerNode)",
-    "--comment": _ASK,
     "--no-requeue": _ASK,
     "--open-mode": _ASK,
     "--nodes": "use fewer nodes",

@@ -49,7 +49,6 @@ class Job:
     state: State
     word: str
     reason: str = ""
-    comment: str = ""
     partition: str = ""
     directory: str = ""
 
@@ -299,7 +298,7 @@ def unloadable(modules: Sequence[str]) -> tuple[str, str] | None:
 
 # --- following
 
-_QUEUE_FIELDS = "ATrPZjk"  # id, state, reason, partition, directory, name, comment
+_QUEUE_FIELDS = "ATrPZj"  # id, state, reason, partition, directory, name
 _IN_ONE_WORD = 2000  # jobs per command: Linux limits an argument to 128 KiB
 _NO_ACCOUNTING = "disabled"  # in sacct's message if the site has no accounting
 
@@ -339,13 +338,11 @@ def _directory_name(directory: str) -> str:
 
 def parse_queue(out: str) -> list[Job]:
     jobs = []
-    for job_id, word, reason, partition, directory, name, comment in rows("squeue", out, 7):
+    for job_id, word, reason, partition, directory, name in rows("squeue", out, 6):
         explanation = "" if reason == "None" else reason
         if word not in STATES:
             explanation = f"unknown Slurm state {word}"
-        jobs.append(
-            Job(job_id, name, STATES.get(word, State.RUNNING), word, explanation, comment, partition, directory)
-        )
+        jobs.append(Job(job_id, name, STATES.get(word, State.RUNNING), word, explanation, partition, directory))
     return jobs
 
 

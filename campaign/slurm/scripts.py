@@ -87,6 +87,7 @@ def attempt_record(run: Run, attempt: int, token: str, job: str) -> dict[str, An
         "processes": run.geometry.processes,
         "processes_per_node": run.geometry.processes_per_node,
         **command_lines(run, token),
+        **({"launcher_options": run.launcher.options} if run.launcher.options else {}),
         **({"inputs": {input_file.id: input_file.sha256 for input_file in run.inputs}} if run.inputs else {}),
     }
 
@@ -167,9 +168,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
     geometries = [step.run.geometry_of(command) for step in job.steps for command in step.run.launched]
     log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
     node = job.steps[0].run.node
-    replaced = ("--comment=", "--nodelist=") if node else ("--comment=",)
-    other_directives = [word for word in slurm.directives if not word.startswith(replaced)]
-    comments = [word.removeprefix("--comment=") for word in slurm.directives if word.startswith("--comment=")]
+    other_directives = [word for word in slurm.directives if not (node and word.startswith("--nodelist="))]
     of_keys = {option: getattr(slurm, field) for option, field in keys.options(slurm).items()}
     options = [
         f"--job-name={job.name}",
@@ -179,7 +178,6 @@ def directives(job: JobScript) -> tuple[str, ...]:
         f"--chdir={_directive(folder)}",
         f"--output={_directive(log + '/stdout')}",
         f"--error={_directive(log + '/stderr')}",
-        f"--comment={_directive(' '.join([*comments, target_mark(job.steps[0].run.directory)]))}",
         "--exclusive",
         "--export=ALL",
         "--no-requeue",
@@ -195,8 +193,8 @@ def directives(job: JobScript) -> tuple[str, ...]:
 
 
 def target_mark(directory: str) -> str:
-    """The last word of a job's comment, by which a driver finds the jobs of other campaigns on the same target."""
-    return "campaign-target:" + hashlib.sha256(directory.rstrip("/").encode()).hexdigest()[:16]
+    """The part of a job's name by which a driver finds the jobs of other campaigns on the same target."""
+    return "t" + hashlib.sha256(directory.rstrip("/").encode()).hexdigest()[:12]
 
 
 def _directive(value: str) -> str:

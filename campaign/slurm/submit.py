@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from campaign.config.definition import Definition
 from campaign.config.format import Campaign
@@ -176,7 +175,8 @@ class _Sender:
         previous = [job_id for other, job_id in self._latest.items() if other not in independent]
         ids = {self._jobs[name].job_id for name in self._under_way if self._jobs[name].target not in independent}
         mark = scripts.target_mark(job.steps[0].run.directory)
-        ids |= {other.id for other in self._others if mark in other.comment.split() and other.name not in self._new}
+        others = (other for other in self._others if mark in f"{other.name} {other.directory}")
+        ids |= {other.id for other in others if other.name not in self._new}
         return list(dict.fromkeys([*previous, *sorted(job_id for job_id in ids if job_id)]))
 
     def _has_lasted(self) -> bool:
@@ -344,7 +344,7 @@ def prepare(
         }
         stale, left = {**left, **stale}, {}
         steps.append(Planned(run, number, token(), paths.attempt(run.id, number), stale))
-    name = f"campaign-{campaign.name[:24]}-{token()}"
+    name = f"campaign-{campaign.name[:24]}-{scripts.target_mark(batch[0].directory)}-{token()}"
     seen = ":".join(map(str, identity(batch[0].directory) or ()))
     job = script_of(campaign, pack, name, paths, steps, _boot(), seen, str(resources.witness()))
     return job, scripts.render(job)
@@ -421,15 +421,6 @@ def _write_job(job: scripts.JobScript, script: str) -> None:
             "notes": step.run.notes,
         }
         atomic.write(step.folder / "attempt.json", json.dumps(content, indent=1) + "\n")
-
-
-def read_attempt_record(folder: Path) -> dict[str, Any]:
-    """The content of an attempt's attempt.json; empty if it is missing or damaged."""
-    try:
-        content = json.loads((folder / "attempt.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def not_submitted(job: str, sbatch_text: str) -> str:

@@ -93,7 +93,7 @@ def test_variables_of_a_module_change_nothing_that_srun_does(tmp_path: Path, san
 # --- options that sites require
 
 DIRECTIVES = "--comment=project42, --mem-bind=local, '--signal=B:USR1@30', --delay-boot=5, --sockets-per-node=1"
-OPTIONS = "--unbuffered, --overlap, --ntasks-per-core=1, --threads-per-core=1"
+OPTIONS = "--unbuffered, --label, --overlap, --ntasks-per-core=1, --threads-per-core=1"
 
 
 def test_options_that_a_site_requires_reach_slurm_and_the_jobs_of_a_target_still_wait_for_each_other(
@@ -104,8 +104,11 @@ def test_options_that_a_site_requires_reach_slurm_and_the_jobs_of_a_target_still
     case.file.write_text(text)
     case.call("run", "--only", "scratch/node/shared/*", status=None)
     assert {end["outcome"] for end in case.completions()} == {"done"}
+    (out,) = case.results.glob("runs/*/1/stdout")
+    assert all(re.match(r" *\d+: ", line) for line in out.read_text().splitlines())
+    assert {row["status"] for row in case.table(status=None) if row["launch"] == "node"} == {"measured", "missing"}
     (facts,) = case.results.glob("runs/*/1/facts.jsonl")
-    assert re.search(r"Comment=project42 campaign-target:[0-9a-f]{16}", facts.read_text())
+    assert re.search(r"Comment=project42( |\\n|\")", facts.read_text())
 
 
 # --- a slurmctld that does not answer

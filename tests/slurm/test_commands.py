@@ -27,7 +27,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
 def script(folder: Path, name: str = "campaign-test-1", body: str = "true") -> Path:
     path = folder / f"{name}.sbatch"
-    options = f"--job-name={name} --output={folder}/{name}.out --error={folder}/{name}.err --comment=mark"
+    options = f"--job-name={name} --output={folder}/{name}.out --error={folder}/{name}.err"
     path.write_text(f"#!/bin/bash\n#SBATCH {options}\n{body}\n")
     return path
 
@@ -46,9 +46,7 @@ def test_a_submitted_job_is_found_by_its_name(tmp_path: Path, cluster: Fake) -> 
     number = submit_job(tmp_path)
     wait_for_jobs(cluster)
     assert commands.queue({"campaign-test-1": None, "campaign-test-2": None}) == {
-        "campaign-test-1": Job(
-            number, "campaign-test-1", State.DONE, "COMPLETED", "", "mark", "batch", directory=str(tmp_path)
-        )
+        "campaign-test-1": Job(number, "campaign-test-1", State.DONE, "COMPLETED", "", "batch", directory=str(tmp_path))
     }
 
 
@@ -263,8 +261,8 @@ def test_an_unknown_state_is_held_and_said() -> None:
 
 def test_a_waiting_job_has_its_reason() -> None:
     reason = "ReqNodeNotAvail, UnavailableNodes:n3"
-    assert commands.parse_queue(slurm_output(f"7|PENDING|{reason}|batch|/results/job|job|campaign-target:ab")) == [
-        Job("7", "job", State.PENDING, "PENDING", reason, "campaign-target:ab", "batch", "/results/job")
+    assert commands.parse_queue(slurm_output(f"7|PENDING|{reason}|batch|/results/job|job")) == [
+        Job("7", "job", State.PENDING, "PENDING", reason, "batch", "/results/job")
     ]
 
 

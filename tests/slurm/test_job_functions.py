@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from campaign.config.slurm_keys import Slurm
 from campaign.core import resources
-from campaign.core.runs import Command, Geometry
+from campaign.core.runs import Command, Geometry, Launcher
 from campaign.results.completion import read_completion
 from campaign.results.environment import reading
 from tests.support import facts, fake_slurm
@@ -769,6 +769,17 @@ def test_a_benchmark_that_does_not_end_after_its_last_line_is_ended_and_its_outp
     assert job.complain().count("late\n") == 2
     assert job.left() == []
     assert not (job.folder / "closing").exists()
+
+
+@pytest.mark.parametrize("options", [("--unbuffered",), ("--unbuffered", "--label")])
+def test_a_last_line_is_known_behind_the_number_of_its_rank_where_srun_prints_it(
+    options: tuple[str, ...], job: Job
+) -> None:
+    plan_endless(job, f"echo '10: {LAST}'; exec /bin/sleep {1000 if '--label' in options else 4}")
+    step = job.steps[0]
+    job.steps = [replace(step, run=replace(step.run, launcher=Launcher(options=options)))]
+    assert job.run() == 0, job.complain()
+    assert (job.record() or {}).get("unended", "") == (f"10: {LAST}" if "--label" in options else "")
 
 
 def test_a_benchmark_that_ignores_being_ended_is_killed(job: Job) -> None:

@@ -18,7 +18,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
     "alike": {
         "nodes": (3, 3, 4, 2000),
         "kinds": [SMALL.format(3)],
-        "active": [("1", "RUNNING", "job-1", "mark")],
+        "active": [("1", "RUNNING", "job-1")],
         "found": {"job-1": "1"},
         "job": ["RUNNING", "job-1", "p", "n1", "1"],
     },
@@ -67,7 +67,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "nodes": (2, 1, 4, 2000),
         "kinds": [SMALL.format(1)],
         "unusable": [("n2", "drained", TEXT, "root")],
-        "active": [("1", "RUNNING", TEXT, TEXT)],
+        "active": [("1", "RUNNING", TEXT)],
         "found": {"job-1": "1"},
         "job": ["RUNNING", TEXT, "p", "n1", "1"],
     },

@@ -143,7 +143,6 @@ def test_the_directives_are_these_and_no_others() -> None:
     directives = {line.removeprefix("#SBATCH ") for line in render().splitlines() if line.startswith("#SBATCH ")}
     assert directives == {
         "--chdir=/work/results/test/jobs/campaign-test-1",
-        "--comment=campaign-target:8bef2203793f2b40",
         "--error=/work/results/test/jobs/campaign-test-1/stderr",
         "--exclusive",
         "--export=ALL",
@@ -159,9 +158,10 @@ def test_the_directives_are_these_and_no_others() -> None:
     }
 
 
-def test_the_comment_of_a_site_stands_before_the_mark_of_the_target() -> None:
+def test_a_comment_is_exactly_what_the_site_demands() -> None:
+    assert [word for word in scripts.directives(job()) if "comment" in word] == []
     words = scripts.directives(job(directives=("--comment=project42",)))
-    assert [word for word in words if "comment" in word] == ['--comment="project42 campaign-target:8bef2203793f2b40"']
+    assert [word for word in words if "comment" in word] == ["--comment=project42"]
 
 
 def test_srun_gets_the_options_of_sbatch_that_hold_for_its_ranks() -> None:

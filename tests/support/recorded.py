@@ -62,7 +62,7 @@ def _submitted(name: str, *options: str) -> tuple[str, ...]:
 
 
 SITUATIONS: Mapping[str, Situation] = {
-    "alike": Situation((SMALL,) * 3, (_submitted("job-1", "--comment=mark"),)),
+    "alike": Situation((SMALL,) * 3, (_submitted("job-1"),)),
     "mixed": Situation((SMALL, SMALL, LARGE, LARGE), choice="genoa"),
     "smt": Situation((THREADS,) * 2),
     "gpu": Situation((SMALL, GPUS.format(2), GPUS.format(1)), choice="gpu"),
@@ -106,7 +106,7 @@ def readings(name: str) -> dict[str, Any]:
         "powered_down": partition.powered_down,
         "unusable": [(node.node, node.why, node.reason, node.by) for node in partition.unusable],
         "architecture": partitions.architecture("p"),
-        "active": [(job.id, job.word, job.name, job.comment) for job in commands.my_jobs()],
+        "active": [(job.id, job.word, job.name) for job in commands.my_jobs()],
         "found": {token: job.id for token, job in commands.queue({"job-1": "1", "job-2": None}).items()},
         "forgotten": commands.fields_of_job("99", "job-99"),
         "accounting": commands.accounting({"job-1": "1"}, 1.7e9),

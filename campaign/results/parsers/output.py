@@ -23,6 +23,8 @@ from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.grouping import grouped
 from campaign.core.records import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
+from campaign.core.runs import LABEL
+from campaign.results.attempt_record import read_attempt_record
 from campaign.results.completion import completion_of
 from campaign.results.environment import facts_file
 from campaign.results.parsers import bench_jsonl, declared
@@ -39,6 +41,7 @@ _BELOW_C4, _BELOW_F0 = bytes(range(0xC4)), bytes(range(0xF0))  # the first bytes
 # deviation are computed with all digits for the text, and with three from the JSON lines.
 _TOLERANCE = {"value": 0.00051, "minimum": 0.00051, "mean": 0.00151, "stddev": 0.00151}
 _BUILTIN = "campaign bench "
+_RANK = re.compile(r"^ *\d+: ", re.MULTILINE)  # before each line that srun prints with --label
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +79,22 @@ def read(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:
     observation's errors, those first that the benchmark itself gives.
     """
     form = output_format(form)
-    records, observation = _read(form, folder / phase, root)
+    records, observation = _read(form, folder, root, phase)
     if form.wall:
         records = [*records, *wall_times(folder, root, phase)]
     return records, observation
 
 
-def _read(form: OutputFormat, folder: Path, root: Path) -> Parsed:
-    applet = form.applet
+def _read(form: OutputFormat, attempt_folder: Path, root: Path, phase: str) -> Parsed:
+    applet, folder = form.applet, attempt_folder / phase
     place = (folder.relative_to(root) if folder.is_relative_to(root) else folder).as_posix()
     out_name, err_name, jsonl = (f"{place}/{name}".removeprefix("./") for name in ("stdout", "stderr", "bench.jsonl"))
     if form.stream == "stderr":
         out_name, err_name = err_name, out_name
-    records, observation = _results(_load(folder, out_name), parser(form))
+    records, observation = _results(_load_printed(attempt_folder, folder, out_name), parser(form))
     if applet not in BUILT_IN:
-        return records, _with_stderr(observation, _load(folder, err_name), partial(declared.notes, form))
+        err = _load_printed(attempt_folder, folder, err_name)
+        return records, _with_stderr(observation, err, partial(declared.notes, form))
     lines = _load(folder, jsonl)
     if lines.text is not None:
         exact_records, exact_observation = bench_jsonl.parse(lines.text, lines.name)
@@ -103,7 +107,7 @@ def _read(form: OutputFormat, folder: Path, root: Path) -> Parsed:
             "file not found: rank placement, failed operations and binary hash are unknown", lines.name
         )
         observation = replace(observation, warnings=(*observation.warnings, missing))
-    observation = _with_stderr(observation, _load(folder, err_name), partial(_notes, applet))
+    observation = _with_stderr(observation, _load_printed(attempt_folder, folder, err_name), partial(_notes, applet))
     return records, replace(observation, warnings=without_repetitions(observation.warnings, applet))
 
 
@@ -175,6 +179,16 @@ def _load(folder: Path, name: str) -> _Raw:
             end = content.index(b"\n", end) + 1
         trouble.append(OutputRemark(f"more than {READ_LINES} lines; the rest was not read", name))
     return _Raw(name, str(memoryview(content)[:end], "utf-8", "replace"), tuple(trouble))
+
+
+def _load_printed(attempt_folder: Path, folder: Path, name: str) -> _Raw:
+    """What the ranks of an attempt printed, without the numbers of the ranks that srun may put before its lines."""
+    output = _load(folder, name)
+    if output.text is None or not _RANK.search(output.text):
+        return output
+    options = read_attempt_record(attempt_folder).get("launcher_options")
+    is_labelled = isinstance(options, list) and LABEL in options
+    return replace(output, text=_RANK.sub("", output.text)) if is_labelled else output
 
 
 def _bytes_per_character(content: bytes, is_complete: bool) -> int:

@@ -81,6 +81,20 @@ def test_how_exact_the_times_are_comes_from_the_json_lines(folder: Path) -> None
     assert read(folder)[1].clock_step_s == 3e-8
 
 
+def test_numbers_of_ranks_are_removed_where_the_launcher_was_asked_for_them_and_nowhere_else(folder: Path) -> None:
+    plain, label = read(folder), re.compile("^", re.MULTILINE)
+    for name in ("stdout", "stderr"):
+        (folder / name).touch()
+        edit(folder / name, lambda text: label.sub(" 0: ", text))
+    assert read(folder)[0] == []
+    record = folder / "attempt.json"
+    record.write_text(json.dumps({"launcher_options": ["--label"]}))
+    assert read(folder) == plain, "lines keep their numbers"
+    for text in ('{"launcher_options": ["--labels"]}', '{"launcher_options": 7}', "[]", "{"):
+        record.write_text(text)
+        assert read(folder)[0] == []
+
+
 def test_an_upstream_mdtest_has_no_json_lines_and_needs_none(tmp_path: Path) -> None:
     shutil.copy(DATA / "mdtest-4.1-two-nodes-unique-dirs.txt", tmp_path / "stdout")
     records, seen = output.read("mdtest", tmp_path, tmp_path)

@@ -70,7 +70,7 @@ class Fake:
 
     def pretend(self, number: str, name: str, state: str) -> None:
         """Have the cluster know a job that nobody submitted."""
-        job = {"id": number, "name": name, "state": state, "reason": "None", "comment": "", "submitted": 0.0, "exit": 0}
+        job = {"id": number, "name": name, "state": state, "reason": "None", "submitted": 0.0, "exit": 0}
         job["cwd"] = f"/results/jobs/{name}"
         (self.root / "jobs" / f"{number}.json").write_text(json.dumps(job))
 
