@@ -17,7 +17,7 @@ from campaign.config.rfp import Part
 from campaign.config.rules import packs
 from campaign.config.rules.check import variable_in_texts
 from campaign.config.rules.output_format import BUILT_IN
-from campaign.config.rules.pack import RulePack, settle, unfold
+from campaign.config.rules.pack import RulePack, of_build, settle, unfold
 from campaign.config.search import check_projections, check_search
 from campaign.config.values import BUILTIN, PACK, absolute_path
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
@@ -135,7 +135,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
     pack = _pack(values, path, response_and_part[1].version if response_and_part else None)
     check.targets(values)
     if pack is not None:
-        pack = unfold(pack, read_series(values, pack))
+        pack = of_build(unfold(pack, read_series(values, pack)), values["build"] or "")
         launch = read_launch(values, pack)
         check.items(values, pack)
         _check_inputs(values, pack)
@@ -237,6 +237,8 @@ def _settle_pack(values: schema.Values, pack: RulePack, launch: dict[str, Wanted
             )
         elif pattern and not pack.is_of_arguments(name):
             problem = variable_in_texts(name)
+        elif value is not None and value not in (variables[name].choices or [value]):
+            problem = f"found {value}; {schema.suggestion(value, variables[name].choices)}"
         if problem:
             values.problem(problem, "variables", key)
         elif value is not None:

@@ -123,13 +123,18 @@ def document_of(response: Response, part: Part) -> Document:
     if is_path_of_pack(pack):
         pack = os.path.join(os.path.dirname(rules.text), pack)  # noqa: PTH118, PTH120  # as written, for the record
     merged["rules"] = key, Scalar(rules.line, rules.column, pack, plain=False)
-    if part.build:
-        build = Scalar(rules.line, rules.column, part.build, plain=False)
+    if part.builds and "build" not in merged:
+        build = Scalar(rules.line, rules.column, part.builds[0], plain=False)
         merged["build"] = Scalar(key.line, key.column, "build", plain=True), build
     if "targets" in merged:
         key, targets = merged["targets"]
         merged["targets"] = key, _with_shared_targets(targets, root["targets"][1] if "targets" in root else targets)
-    return response.document.with_root(_mapping(merged, response.document.root))
+    document = response.document.with_root(_mapping(merged, response.document.root))
+    category = merged["build"][1] if part.builds else None
+    if isinstance(category, Scalar) and category.text not in part.builds:
+        allowed = " or ".join(part.builds)
+        document.problem(("build",), f"found {category.text}; the RFP measures part {part.id} with {allowed}")
+    return document
 
 
 Keys = dict[str, tuple[Scalar, YamlNode]]  # the keys of a mapping, each with its value

@@ -37,8 +37,17 @@ class Part:
     mandatory: bool = keys.key(schema.Boolean(), "false: an offer may leave it out", True, says_default="true")
     node_class: str = keys.key(NAME, "one of `node_classes`", "", says_default="any nodes")
     build: str = keys.key(
-        NAME, "category of builds of the pack that it is measured with", "", says_default="as answered"
+        schema.matching(r"[a-z][a-z0-9-]*(\|[a-z][a-z0-9-]*)*", "a category such as baseline, or baseline|ported"),
+        "category of builds of the pack that it is measured with; of several, the answer names one, and the first is "
+        "the default",
+        "",
+        says_default="as answered",
     )
+
+    @property
+    def builds(self) -> list[str]:
+        """The categories of builds that it may be measured with; empty if any."""
+        return self.build.split("|") if self.build else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +120,11 @@ def load_with_packs(path: Path) -> tuple[Rfp, dict[str, RulePack]]:
         if part.version not in (None, packs_of_parts[part.id].version):
             problem = f"found version {part.version}; the pack is version {packs_of_parts[part.id].version}"
             document.problem(("parts", index, "version"), problem)
+        categories = [category.id for category in packs_of_parts[part.id].builds]
+        for build in part.builds:
+            if build not in categories:
+                remedy = schema.suggestion(build, categories, allowed=", ".join(categories) or "none; remove the key")
+                document.problem(("parts", index, "build"), f"found {build}; {remedy}")
     for name, result in rfp.figures:
         id, _, *words = result.split("/")
         for word, ids in unknown_words(packs_of_parts[id], words):

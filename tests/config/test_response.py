@@ -39,11 +39,32 @@ def test_a_pack_may_be_beside_the_rfp(tmp_path: Path) -> None:
     assert open_campaign(file, "fast").pack.path == tmp_path / "buyer/packs/own.yaml"
 
 
-def test_the_category_of_builds_is_that_of_the_rfp(tmp_path: Path) -> None:
-    file = rfp.write(tmp_path, rfp=RFP.replace("version: 1, title", "build: ported, title"))
+@pytest.mark.parametrize(
+    ("of_rfp", "answer", "category"),
+    [("ported", "", "ported"), ("base|ported", "", "base"), ("base|ported", "ported", "ported")],
+)
+def test_the_category_of_builds_is_one_of_the_rfps(tmp_path: Path, of_rfp: str, answer: str, category: str) -> None:
+    key = f"\n    build: {answer}" if answer else ""
+    file = rfp.write(
+        tmp_path,
+        rfp=RFP.replace("version: 1, title", f"build: {of_rfp}, title"),
+        answer=ANSWER.replace("\n    targets: [scratch]", f"{key}\n    targets: [scratch]"),
+    )
     response_file = response.read(file)
     document = response.document_of(response_file, response_file.rfp.part("fast"))
-    assert plain(document.root)["build"] == "ported"
+    document.finish()
+    assert plain(document.root)["build"] == category
+
+
+def test_another_category_than_the_rfps_is_refused(tmp_path: Path) -> None:
+    file = rfp.write(
+        tmp_path,
+        rfp=RFP.replace("version: 1, title", "build: base|ported, title"),
+        answer=ANSWER.replace("\n    targets: [scratch]", "\n    build: optimised\n    targets: [scratch]"),
+    )
+    response_file = response.read(file)
+    with pytest.raises(InputError, match="build: found optimised; the RFP measures part fast with base or ported"):
+        response.document_of(response_file, response_file.rfp.part("fast")).finish()
 
 
 @pytest.mark.parametrize(

@@ -85,3 +85,12 @@ def test_a_figure_may_be_one_of_a_sweep(tmp_path: Path) -> None:
     )
     (tmp_path / "rfp.yaml").write_text(swept)
     assert rfp.load_with_packs(tmp_path / "rfp.yaml")[0].figures[2][1].endswith("total-4-65536")
+
+
+def test_a_category_of_builds_that_the_pack_does_not_have_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "rfp.yaml").write_text(RFP.replace("pack: stream,", "pack: stream, build: baseline|ported,"))
+    with pytest.raises(InputError, match=r"parts\[2\].build: found ported; allowed: "):
+        rfp.load_with_packs(tmp_path / "rfp.yaml")
+    (tmp_path / "rfp.yaml").write_text(RFP.replace("version: 1, title", "build: baseline, title"))
+    with pytest.raises(InputError, match=r"parts\[0\].build: found baseline; allowed: none; remove the key"):
+        rfp.load_with_packs(tmp_path / "rfp.yaml")

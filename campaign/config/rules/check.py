@@ -27,11 +27,20 @@ def check(pack: Values) -> None:
     for condition in pack.entries("launch"):
         _check_launch(condition, program_check.sizes(pack), even)
     _check_flags(pack)
+    categories = program_check.ids(pack, "builds")
+    for holder in (pack, *pack.entries("programs")):
+        for entry in (*holder.entries("allowed"), *(pack.entries("variables") if holder is pack else ())):
+            entry.require_all("builds", categories)
     _check_placeholders(pack)
     for variable in pack.entries("variables"):
         for case in variable.entries("cases"):
             case.require(case["launch"], program_check.ids(pack, "launch"), "launch")
             case.require(case["files"], program_check.ids(pack, "files"), "files")
+        for entry in (variable, *variable.entries("cases")) if variable["choices"] else ():
+            for profile in PROFILES:
+                entry.require(entry[profile], variable["choices"], profile)
+        if variable["builds"] and not variable["free"]:
+            variable.problem("needs `free: true`; add it", "builds")
     for input_file in pack.entries("inputs"):
         if input_file["path"] and input_file["sha256"] == "":
             input_file.problem(

@@ -208,6 +208,12 @@ class Variable:
         ListOf(record(ValueOf), most=50), "other values for some launch conditions and file configurations"
     )
     free: bool = switch("true if a campaign file may change it at full size too")
+    builds: tuple[str, ...] = key(
+        ListOf(kinds.ID), "the categories of builds in which it is free, with `free`", says_default="all"
+    )
+    choices: tuple[str, ...] = key(
+        ListOf(kinds.SETTING, least=2), "the values that it may have, such as `[on, off]`", says_default="any"
+    )
     why: str = key(kinds.LINE, "its meaning", "")
 
     def value_for(self, profile: str, launch: str, files: str) -> str:

@@ -25,7 +25,13 @@ def _flags(kind: Text, **further_keys: Field) -> KeyedMap:
     )
 
 
-_LENGTHENS = switch("true if it makes a phase longer, as a stonewall time or a repetition count does (RUN-07)")
+_ALLOWED = ListOf(
+    _flags(
+        kinds.FLAG,
+        lengthens=switch("true if it makes a phase longer, as a stonewall time or a repetition count does (RUN-07)"),
+        builds=Field(ListOf(kinds.ID), "the categories of builds in which it is allowed", default_says="all"),
+    )
+)
 
 
 _ITEMS = KeyedMap(
@@ -50,7 +56,7 @@ PROGRAM = KeyedMap(
         "how its output is read, with the keys of `results`; without it by the pack's `results`, if it is not built in",
     ),
     allowed=Field(
-        ListOf(_flags(kinds.FLAG, lengthens=_LENGTHENS)),
+        _ALLOWED,
         "optional flags of it that a campaign file may add to all its phases",
     ),
     starts=Field(
@@ -155,7 +161,7 @@ SCHEMA = KeyedMap(
     derived=Field(
         ListOf(_flags(kinds.FLAG)), "flags set automatically from the geometry, the target and the variables"
     ),
-    allowed=Field(ListOf(_flags(kinds.FLAG, lengthens=_LENGTHENS)), "optional flags that a campaign file may add"),
+    allowed=Field(_ALLOWED, "optional flags that a campaign file may add"),
     launchers=Field(
         ListOf(record(entries.AllowedLauncher)),
         "launchers, their options and prefixes that a campaign file may choose (`launcher`)",

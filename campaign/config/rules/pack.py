@@ -251,6 +251,27 @@ class RulePack:
 # values, and each sweep becomes one operation for each of its values
 
 
+def of_build(pack: RulePack, build: str) -> RulePack:
+    """The pack as it is for a category of builds, the first one for "": what is free and allowed in others is not."""
+    category = next((category for category in pack.builds if category.id == build), next(iter(pack.builds), None))
+    if category is None:
+        return pack
+    return replace(
+        pack,
+        build=category,
+        variables=tuple(
+            replace(variable, free=variable.free and category.id in (variable.builds or [category.id]))
+            for variable in pack.variables
+        ),
+        phases=tuple(
+            replace(
+                phase, allowed=tuple(flag for flag in phase.allowed if category.id in (flag.builds or [category.id]))
+            )
+            for phase in pack.phases
+        ),
+    )
+
+
 def settle(
     pack: RulePack, profile: str, launch: Mapping[str, object], written_values: Mapping[str, str], build: str = ""
 ) -> RulePack:
@@ -258,6 +279,7 @@ def settle(
     `written_values`: of variables in place of the profile's, by name or by NAME@PATTERN. `build`: the chosen category.
     Raises ValueError if a sweep cannot be expanded.
     """
+    pack = of_build(pack, build)
     values = {variable.id: variable.full if profile == "full" else variable.rehearsal for variable in pack.variables}
     values_by_run = tuple((*key.partition("@")[::2], value) for key, value in written_values.items() if "@" in key)
     values |= {name: value for name, value in written_values.items() if "@" not in name}
@@ -266,11 +288,9 @@ def settle(
     swept = {condition.id: _swept(pack, values, launch.get(condition.id)) for condition in pack.launch}
     constant = next(iter(swept.values()))
     lists = {sweep.id: ",".join(constant[sweep.id]) for sweep in pack.sweeps if not sweep.by_geometry}
-    category = next((category for category in pack.builds if category.id == build), next(iter(pack.builds), None))
     return replace(
         pack,
-        build=category,
-        caption=f"{pack.caption}, {category.title}" if category else pack.caption,
+        caption=f"{pack.caption}, {pack.build.title}" if pack.build else pack.caption,
         phases=tuple(
             replace(phase, arguments=tuple(sweeps.fill(word, {**constants, **lists}) for word in phase.arguments))
             for phase in pack.phases

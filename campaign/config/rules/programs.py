@@ -35,6 +35,7 @@ class Flag:
     clause: str
     why: str = ""
     lengthens: bool = False  # an allowed flag that makes a phase longer
+    builds: tuple[str, ...] = ()  # the categories of builds in which a flag is allowed; all where empty
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,3 +90,61 @@ def test_a_category_that_cannot_be_judged_is_refused(tmp_path: Path, part: str) 
     with pytest.raises(InputError) as error:
         load(tmp_path, pack=PACK.replace(part, replacement))
     assert problem in str(error.value)
+
+
+OPTIONS = (
+    PACK.replace('arguments: "{flags}"', 'arguments: "{flags} -m {mode}"')
+    + """\
+variables:
+  - {id: mode, full: "on", rehearsal: "off", clause: "3", free: true, builds: [optimised], choices: ["on", "off", auto]}
+allowed:
+  - {flag: --fast, value: false, clause: "3", builds: [optimised]}
+  - {flag: --verbose, value: false, clause: "3"}
+"""
+)
+
+
+def load_at_full_size(folder: Path, *lines: str, extra: str = "") -> RulePack:
+    (folder / "threads.yaml").write_text(OPTIONS)
+    file = FILE.partition("benchmark:")[0].replace("DIRECTORY", str(folder / "scratch")).replace("rehearsal", "full")
+    (folder / "c.yaml").write_text("\n".join([file, f"benchmark: {{executable: /bin/true{extra}}}", *lines, ""]))
+    return definition.load(folder / "c.yaml")[1]
+
+
+def test_a_variable_and_a_flag_may_be_free_in_one_category_and_fixed_in_another(tmp_path: Path) -> None:
+    pack = load_at_full_size(tmp_path, "build: optimised", "variables: {mode: auto}")
+    assert pack.values["mode"] == "auto"
+    assert [flag.flag for flag in pack.allowed] == ["--fast", "--verbose"]
+    assert [flag.flag for flag in load_at_full_size(tmp_path).allowed] == ["--verbose"]
+    with pytest.raises(InputError, match=r"variables.mode: found auto, but profile full fixes on \(clause 3\)"):
+        load_at_full_size(tmp_path, "variables: {mode: auto}")
+    with pytest.raises(InputError, match="--fast"):
+        load_at_full_size(tmp_path, extra=", extra_arguments: [--fast]")
+
+
+def test_a_variable_has_one_of_its_choices_in_rehearsals_too(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"variables.mode: found aut; did you mean auto\?"):
+        load(tmp_path, "variables: {mode: aut}", pack=OPTIONS)
+    for part, replacement, problem in (
+        ('full: "on"', 'full: "yes"', r"variables\[0\].full: found yes; allowed: on, off, auto"),
+        ("free: true, ", "", r"variables\[0\].builds: needs `free: true`; add it"),
+        (
+            "builds: [optimised], choices",
+            "builds: [fast], choices",
+            r"variables\[0\].builds\[0\]: found fast; allowed: b",
+        ),
+        (
+            '"3", builds: [optimised]}',
+            '"3", builds: [fast]}',
+            r"allowed\[0\].builds\[0\]: found fast; allowed: baseline",
+        ),
+    ):
+        with pytest.raises(InputError, match=problem):
+            load(tmp_path, pack=OPTIONS.replace(part, replacement))
+
+
+def test_a_pack_shows_what_is_free_in_which_category(tmp_path: Path) -> None:
+    load(tmp_path, pack=OPTIONS)
+    pack_text = " ".join(text.text(packs.load(tmp_path / "threads.yaml")).split())
+    assert "on (a campaign file may change it to on, off, auto in optimised); in a rehearsal off" in pack_text
+    assert "--fast in optimised [3]" in pack_text
