@@ -1,6 +1,7 @@
 """Arithmetic over names and numbers, as in a projection: `measured * (nodes / base_nodes) ^ 0.9`. Pure.
 
-A name may be that of a value elsewhere, `fom@single`, or of several values, `max(fom)`: that is then its name.
+A name may be that of a value elsewhere, `fom@single`, or of several values, `max(fom)` or `max(fom over scale)`: that
+is then its name.
 Parsed by Python's own parser and computed here for a few kinds of nodes: the text is never executed.
 """
 
@@ -13,7 +14,7 @@ import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 from campaign.core.errors import length_problem
@@ -23,7 +24,7 @@ LONGEST = 500  # characters
 ALLOWED = (
     "names and numbers with + - * / ^ and parentheses, 5% for 0.05, abs, sqrt, log, log2, exp, floor, ceil, round, and "
     "of two or more min, max, range, sum, mean, median, geomean, harmean, sd (standard deviation), cv (as a share of "
-    "the mean), count, distinct (how many differ)"
+    "the mean), count, distinct (how many differ), trimmed_mean (without the lowest and the highest)"
 )
 TEXT_SIGNS = ("==", "in", "matches")
 SIGNS = '>=, <=, ==, < or > between them; a text may also be `in ["a", "b"]`, or `matches "pattern"` as a whole'
@@ -34,6 +35,12 @@ def _cv(values: Sequence[float]) -> float:
     return statistics.stdev(values) / abs(statistics.fmean(values))
 
 
+def _trimmed_mean(values: Sequence[float]) -> float:
+    if len(values) < 3:
+        raise ValueError(f"it needs 3 values or more; found {len(values)}")
+    return statistics.fmean(sorted(values)[1:-1])
+
+
 _OF_ONE: Mapping[str, Callable[[float], float]] = {
     "sqrt": math.sqrt, "log": math.log, "log2": math.log2, "exp": math.exp, "floor": math.floor, "ceil": math.ceil,
     "round": round, "abs": abs,
@@ -42,6 +49,7 @@ _OF_SEVERAL: Mapping[str, Callable[[Sequence[Any]], float]] = {
     "min": min, "max": max, "sum": math.fsum, "mean": statistics.fmean, "median": statistics.median,
     "geomean": statistics.geometric_mean, "harmean": statistics.harmonic_mean, "sd": statistics.stdev, "cv": _cv,
     "range": lambda values: max(values) - min(values), "count": len, "distinct": lambda values: len(set(values)),
+    "trimmed_mean": _trimmed_mean,
 }  # fmt: skip
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")  # not the e of 1e-6
 _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
@@ -56,10 +64,13 @@ _ELEMENT = rf"""\s*({_TEXT}|[^,"'\[\]]+?)\s*"""
 _ELEMENTS = re.compile(rf"{_ELEMENT}(?:,|$)")
 _LIST = re.compile(rf"\[{_ELEMENT}(?:,{_ELEMENT})*\]")
 _DOTTED = re.compile(r"(?<![\w.])([^\W\d]\w*)\.(?=[^\W\d])")
-_DOT_OF_PYTHON = "__dot__"
 _PERCENT = re.compile(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?)%")
 _AT = re.compile(r"(?<=\w)@(?=[^\W\d])")
-_AT_OF_PYTHON = "__at__"
+OVER = " over "
+_OVER = re.compile(r"(?<=\w)\s+over\s+(?=[^\W\d])")
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+# What names have that those of Python lack, each with its word there.
+_OF_PYTHON = {"@": "__at__", ".": "__dot__", "{": "__open__", "}": "__close__", OVER: "__over__"}
 _EXACT = 1e-12  # relative: what computing with doubles may lose
 
 
@@ -194,8 +205,10 @@ def _operand_value(operand: str, inputs: Mapping[str, Value]) -> Value:
 def _parse_expression(text: str) -> ast.expr:
     if len(text) > LONGEST:
         raise ValueError(length_problem(length=len(text), longest=LONGEST))
-    text_of_python = _AT.sub(_AT_OF_PYTHON, _PERCENT.sub(r"(\1/100)", text.strip()).replace("^", "**"))
-    text_of_python = _DOTTED.sub(rf"\1{_DOT_OF_PYTHON}", text_of_python)
+    text_of_python = _AT.sub(_OF_PYTHON["@"], _PERCENT.sub(r"(\1/100)", text.strip()).replace("^", "**"))
+    text_of_python = _DOTTED.sub(rf"\1{_OF_PYTHON['.']}", text_of_python)
+    text_of_python = _PLACEHOLDER.sub(rf"{_OF_PYTHON['{']}\1{_OF_PYTHON['}']}", text_of_python)
+    text_of_python = _OVER.sub(_OF_PYTHON[OVER], text_of_python)
     text_of_python = _NAME.sub(r"_\g<0>", text_of_python)  # an operation may be called `is` or `in`
     try:
         return ast.parse(text_of_python, mode="eval").body
@@ -208,7 +221,7 @@ def _name(node: ast.Name) -> str:
 
 
 def original_name(name: str) -> str:
-    return name.removeprefix("_").replace(_AT_OF_PYTHON, "@").replace(_DOT_OF_PYTHON, ".")
+    return reduce(lambda text, sign: text.replace(_OF_PYTHON[sign], sign), _OF_PYTHON, name.removeprefix("_"))
 
 
 def _aggregate(node: ast.expr) -> str:
@@ -226,6 +239,8 @@ def operand_names(node: ast.expr) -> Iterator[str]:
     if aggregated := _aggregate(node):
         yield aggregated
     elif isinstance(node, ast.Name):
+        if OVER in _name(node):
+            raise ValueError(f"{_name(node)!r} is several numbers; allowed: a function of them, as max({_name(node)})")
         yield _name(node)
     elif not isinstance(node, ast.Constant) or type(node.value) not in (int, float):
         for part in _operation(node)[1]:

@@ -199,8 +199,7 @@ def check_proposed(submission: Submission) -> Iterator[Finding]:
             names=", ".join(lacking),
         )
     environments = [case.evidence.environment for case in submission.results]
-    planned = submission.partition
-    usable = [str(partition.usable) for partition in (planned.alternatives or (planned,))] if planned else []
+    usable = [str(submission.partition.usable)] if submission.partition else []
     unrecorded = []
     for name, proposed_value in proposed_fields.items():
         of_jobs = list(

@@ -115,8 +115,8 @@ def expand(
     return tuple(runs)
 
 
-def _all_operations(pack: RulePack, launch: str) -> tuple[str, ...]:
-    return tuple(operation.id for operation in pack.operations_of(launch))
+def _all_operations(pack: RulePack, launch: str, files: str = "") -> tuple[str, ...]:
+    return tuple(operation.id for operation in pack.operations_of(launch, files))
 
 
 def _cell_run(blueprint: Blueprint, combination: Combination, choice: ChosenGeometry, node: str) -> Run:
@@ -126,7 +126,8 @@ def _cell_run(blueprint: Blueprint, combination: Combination, choice: ChosenGeom
     part += f".{node}" if node else ""
     run = _run(blueprint, combination, f"{'.'.join(combination)}{part}", choice.geometry, node)
     notes = (choice.reason, *run.notes) if choice.reason else run.notes
-    return replace(run, operations=choice.operations, notes=notes)
+    operations = _all_operations(blueprint.pack, *combination[1:])
+    return replace(run, operations=tuple(filter(operations.__contains__, choice.operations)), notes=notes)
 
 
 def search_name(combination: Combination, request: SearchRequest) -> str:

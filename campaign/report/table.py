@@ -128,7 +128,7 @@ def table_lines(of_target: Sequence[Row], pack: RulePack) -> list[TableLine]:
             rows_by_operation = {row.cell.operation: row for row in group if row.cell.launch == launch.id}
             by_geometry = {row.geometry: row for row in rows_by_operation.values() if row.geometry}
             launched = tuple(by_geometry.values())
-            operations = pack.operations_of(launch.id)
+            operations = pack.operations_of(launch.id, files.id)
             for name in dict.fromkeys(["", *(operation.row for operation in operations)]):
                 ids = {operation.title: operation.id for operation in operations if operation.row == name}
                 rows = tuple(rows_by_operation[ids[title]] if title in ids else None for title in of_columns)
@@ -143,7 +143,7 @@ def overview_lines(table: Sequence[Row], targets: Sequence[str], pack: RulePack)
         group = [row for row in table if row.cell.files == files.id]
         placed.append(_heading(files, group, pack, len(targets)))
         for operation in dict.fromkeys(
-            operation_of_launch for launch in pack.launch for operation_of_launch in pack.operations_of(launch.id)
+            operation for launch in pack.launch for operation in pack.operations_of(launch.id, files.id)
         ):
             name = " ".join(filter(None, (operation.title, operation.row)))
             placed.append(TableLine(1, f"{name} ({operation.unit})", (None,) * len(targets)))

@@ -6,11 +6,12 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, reduce
+from itertools import chain
 from statistics import fmean
 from typing import Any
 
 from campaign.config.format import Campaign
-from campaign.config.rules import formulas
+from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.entries import FileConfiguration, Operation
 from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.output_format import ONE_ITERATION
@@ -338,30 +339,50 @@ def result(
     output_record = record(operation) if operation.record else None
     if not operation.formula:
         return output_record
-    input_names = formula.names(operation.formula)
     if operation.record:
-        return evaluate_formula(operation, {formulas.VALUE: output_record}, numbers())
+        return evaluate_formula(operation, {formulas.VALUE: [output_record]}, numbers())
     inputs = {
-        operand.name: result(operand, operations, record, numbers)
-        for operand in operations
-        if operand.name in input_names
+        name: [
+            result(operand, operations, record, numbers)
+            for operand in operations
+            if operand.name == name or is_member(operand, name)
+        ]
+        for name in formula.names(operation.formula)
     }
     return evaluate_formula(operation, inputs, numbers())
 
 
+def is_member(operation: Operation, name: str) -> bool:
+    """Whether an operation is one of those in `max(rate_{size} over size)`."""
+    base, of_set = formulas.place(name)[0], formulas.set_of(name)
+    values = {sweep: formulas.name_of(value) for sweep, value in operation.at if sweep == of_set}
+    return bool(values) and sweeps.fill(base, values) == operation.name
+
+
 def evaluate_formula(
-    operation: Operation, inputs: Mapping[str, Record | None], numbers: Mapping[str, float]
+    operation: Operation, inputs: Mapping[str, Sequence[Record | None]], numbers: Mapping[str, float]
 ) -> Record | None:
     """The record with its parts; None if one is missing or the formula has no value."""
-    parts = {name: record for name, record in inputs.items() if record is not None}
-    if not parts or len(parts) < len(inputs):
+    records_by_name = {name: [record for record in records if record] for name, records in inputs.items() if records}
+    parts = tuple(chain.from_iterable(records_by_name.values()))
+    if not parts or len(parts) < sum(map(len, inputs.values())):
         return None
     try:
-        value = formula.value(operation.formula, {**numbers, **{name: part.value for name, part in parts.items()}})
+        value = formula.value(operation.formula, {**numbers, **numbers_of(records_by_name)})
     except ValueError:
         return None
-    source = next(iter(parts.values())).source
-    return Record(operation.id, value, operation.unit, source, parts=tuple(parts.values()))
+    return Record(operation.id, value, operation.unit, parts[0].source, parts=parts)
+
+
+def numbers_of(records_by_name: Mapping[str, Sequence[Record]]) -> dict[str, float]:
+    """The numbers of a formula's names: of a name such as `max(fom)`, that of all its records. Raises ValueError."""
+    values_by_name = {name: [record.value for record in records] for name, records in records_by_name.items()}
+    return {
+        name: formula.aggregate(name, {aggregated_name: values})
+        if (aggregated_name := formula.aggregated_name(name))
+        else values[0]
+        for name, values in values_by_name.items()
+    }
 
 
 # --- of several iterations

@@ -39,6 +39,21 @@ def test_the_names_of_a_formula_once_in_order() -> None:
     assert formula.names("b * a + b / sqrt(c)") == ("b", "a", "c")
 
 
+def test_the_mean_without_the_lowest_and_the_highest_is_that_of_the_rest_for_any_number() -> None:
+    assert formula.aggregate("trimmed_mean(t)", {"t": [9.0, 1.0, 2.0]}) == 2.0
+    assert formula.aggregate("trimmed_mean(t)", {"t": [5.0, 100.0, 3.0, 0.0, 4.0]}) == 4.0
+    assert formula.value("trimmed_mean(1, 7, 2, 3, 9)", {}) == 4.0
+    with pytest.raises(ValueError, match="needs 3 values or more; found 2"):
+        formula.aggregate("trimmed_mean(t)", {"t": [1.0, 2.0]})
+
+
+def test_a_set_of_numbers_is_named_within_a_function_only() -> None:
+    text = "max(fom over scale) / fom@files.shared + over * sum(rate_{size} over size)"
+    assert formula.names(text) == ("max(fom over scale)", "fom@files.shared", "over", "sum(rate_{size} over size)")
+    with pytest.raises(ValueError, match=r"'fom over scale' is several numbers; allowed: .* as max\(fom over scale\)"):
+        formula.names("fom over scale / 2")
+
+
 def test_words_of_python_are_names_like_any_other() -> None:
     assert formula.names("geomean(is, in) * 1e-3 + _private") == ("is", "in", "_private")
     assert formula.value("is * lambda", {"is": 2, "lambda": 3}) == 6

@@ -69,6 +69,7 @@ def test_under_the_launch_condition_that_it_is_compared_with_there_is_no_such_ce
         ("max(create)", 300.0, 3),
         ("min(create) + max(create)", 400.0, 3),
         ("harmean(create)", 3 / (1 / 100 + 1 / 300 + 1 / 200), 3),
+        ("trimmed_mean(create)", 200.0, 3),
         ("mean(create) / create@single", 4.0, 4),
         ("create / mean(create@single)", 6.0, 4),
     ],
@@ -80,6 +81,32 @@ def test_a_number_is_computed_from_all_valid_repetitions(formula: str, value: fl
     assert row.record is not None and len(row.record.measured_records) == executions
     (text,) = (remark.before for remark in notes.remarks(row, results(formula).pack) if "execution" in remark.before)
     assert text == f"{formula}, of {executions} executions"
+
+
+def test_a_number_is_computed_from_those_of_several_file_configurations() -> None:
+    ratios = results("create / max(create over files)")
+    ratios.add("node.unique", (600.0, 1.0, 1.0))
+    ratios.add("node.shared", (200.0, 1.0, 1.0))
+    assert ratios.row("node/unique/ratio").note == (
+        "computed from scratch/node/onefile/create, which is missing (not run yet)"
+    )
+    ratios.add("node.onefile", (300.0, 1.0, 1.0))
+    row = ratios.row("node/shared/ratio")
+    assert (row.value, row.origin) == (1 / 3, "scratch.node.shared.r1/1")
+    assert {*row.executions} == {f"scratch.node.{files}.r1/1" for files in ("unique", "shared", "onefile")}
+    submission = ratios.submission()
+    assert list(check_traces(replace(submission, again=ratios.records))) == []
+
+
+def test_a_number_is_computed_from_those_of_a_series_in_the_line_of_its_last_member() -> None:
+    operation = Operation("ratio", "Ratio", "x", formula="max(create over scale)", launch=("max",))
+    pack = builders.pack(operations=(*builders.pack().operations, operation), series={"scale": ("node", "max")})
+    of_series = Results(pack=pack)
+    of_series.add("node.unique", (700.0, 1.0, 1.0))
+    assert of_series.row("max/unique/ratio").note.startswith("computed from scratch/max/unique/create")
+    of_series.add("max.unique", (600.0, 1.0, 1.0))
+    row = of_series.row("max/unique/ratio")
+    assert (row.value, row.origin) == (700.0, "scratch.max.unique.r1/1")
 
 
 def test_a_repetition_that_is_not_valid_is_left_out() -> None:

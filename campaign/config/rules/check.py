@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from campaign.config.rules import catalogue, clauses, facts, formulas, output_check, program_check, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
@@ -241,7 +241,7 @@ def _check_operations(pack: Values) -> None:
     for operation in pack.entries("operations"):
         other_sweeps = sweep_ids.difference(sweeps.names(operation["id"] or ""))
         for key in ("title", "row", "record", "formula"):
-            for name in sweeps.names(operation[key] or ""):
+            for name in sweeps.names(formulas.without_sets(operation[key] or "")):
                 if name in other_sweeps:
                     operation.problem(f"found {{{name}}}; allowed: sweeps that the id contains", key)
     _check_statistics(pack)
@@ -276,13 +276,15 @@ def _check_expanded(pack: Values, profile: str) -> bool:
     variables, sampled = _variable_values(pack, profile), _sweep_values(pack, profile)
     if sampled is None:
         return False
-    everywhere = set(program_check.ids(pack, "launch"))
+    launch_ids = program_check.ids(pack, "launch")
     phases = {phase["id"]: set(phase["launch"] or ()) for phase in pack.entries("phases")}
-    launches = {
-        formulas.name_of(f"{condition['id']}-1" if SERIES in condition.values() else condition["id"]): condition["id"]
-        for condition in pack.entries("launch")
-        if condition["id"]
-    }  # of a series, every campaign has the first member
+    series = [condition["id"] for condition in pack.entries("launch") if SERIES in condition.values()]
+    sets: dict[str, tuple[str, ...]] = {**{formulas.name_of(id): (id,) for id in series if id}, formulas.FILES: ()}
+    # Of a series, every campaign has the first member.
+    firsts = {id: f"{id}-1" if id in series else id for id in launch_ids}
+    lines: dict[str, tuple[str, ...]] = {formulas.name_of(first): (id,) for id, first in firsts.items()}
+    lines |= {f"{formulas.FILES}.{formulas.name_of(id)}": () for id in program_check.ids(pack, "files")}
+    first_values = {name: values[0] for name, values in sampled.items()}
     seen: set[str] = set()
     conditions_of: dict[str, set[str]] = {}  # of those of one execution: the launch conditions that have it
     for operation in pack.entries("operations"):
@@ -295,9 +297,10 @@ def _check_expanded(pack: Values, profile: str) -> bool:
             elif name in seen:
                 problem = f"gives the operation id {name} a second time; allowed: ids that differ"
             else:
-                conditions = phases.get(operation["phase"]) or everywhere
+                conditions = phases.get(operation["phase"]) or set(launch_ids)
                 seen.add(name)
-                measured = _check_formula(operation, {**variables, **at}, conditions_of, conditions, launches)
+                values = {**variables, **at}
+                measured = _check_formula(operation, values, first_values, conditions_of, conditions, lines, sets)
                 conditions_of |= {name: measured} if measured else {}
                 if not measured and pack["selection"] and pack["selection"]["operation"] == operation["id"]:
                     subject = f"found {operation['id']}, computed from several executions"
@@ -311,13 +314,16 @@ def _check_expanded(pack: Values, profile: str) -> bool:
 def _check_formula(
     operation: Values,
     values: Mapping[str, str],
+    first_values: Mapping[str, str],
     before: Mapping[str, set[str]],
     of_phase: set[str],
-    launches: Mapping[str, str],
+    lines: Mapping[str, Sequence[str]],
+    sets: Mapping[str, Sequence[str]],
 ) -> set[str]:
     """Check an operation; gives the launch conditions under which one execution has it. `values`: of variables and
-    sweeps; `before`: the operations above it, which its formula may use, each with its launch conditions; `of_phase`:
-    those of its phase; `launches`: all of them, by their names in formulas.
+    sweeps; `first_values`: of all sweeps; `before`: the operations above it, which its formula may use, each with its
+    launch conditions; `of_phase`: those of its phase; `lines` and `sets`: those of the table that it may name, with
+    their launch conditions.
     """
     record, text, printed_unit = (operation[key] for key in ("record", "formula", "printed"))
     if None in (record, text, printed_unit):
@@ -331,10 +337,10 @@ def _check_formula(
         )
     if not text:
         return of_phase
-    filled = sweeps.fill(text, {name: formulas.name_of(value) for name, value in values.items()})
+    filled = sweeps.fill(text, {name: formulas.name_of(value) for name, value in {**first_values, **values}.items()})
     try:
         places = {name: formulas.place(name) for name in formula.names(filled)}
-        across = formulas.is_across(filled)
+        across = formulas.is_across(text)
     except ValueError as error:
         operation.problem(str(error), "formula")
         return of_phase
@@ -343,16 +349,18 @@ def _check_formula(
         return of_phase
     numbers = [name for name, value in values.items() if formulas.is_number(value)]
     results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]
-    for name, (base, launch) in places.items():
-        other_names = [] if formula.aggregated_name(name) else [*GEOMETRY] if launch else [*GEOMETRY, *numbers]
+    for name, (base, line) in places.items():
+        other_names = [] if formula.aggregated_name(name) else [*GEOMETRY] if line else [*GEOMETRY, *numbers]
         operation.require(base, [*results, *other_names], "formula")
-        if launch:
-            operation.require(launch, launches, "formula")
+        if line:
+            operation.require(line, lines, "formula")
+        if of_set := formulas.set_of(name):
+            operation.require(of_set, sets if across else [*sets, *first_values], "formula")
         if results.count(base) > 1:
             operation.problem(
                 f"{base} matches several operations; give them ids that differ in more than - _ .", "formula"
             )
-    if not {base for base, launch in places.values() if not launch} & set(results):
+    if not {base for base, line in places.values() if not line} & set(results):
         operation.problem(f"uses no result; allowed: {', '.join(results) or 'none'}", "formula")
     if record:
         return of_phase
@@ -360,7 +368,7 @@ def _check_formula(
     together = {
         condition
         for condition in of_phase
-        if all(formulas.is_known(name, condition, launches, measured) for name in places)
+        if all(formulas.is_known(name, condition, {**lines, **sets}, measured) for name in places)
     }
     if not together:
         operation.problem(

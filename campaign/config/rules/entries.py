@@ -169,6 +169,7 @@ class Operation:
     template: str = ""  # the unexpanded id, once settled
     at: tuple[tuple[str, str], ...] = ()
     launch: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # the file configurations in whose lines it is; all where empty
 
     @property
     def key(self) -> str:

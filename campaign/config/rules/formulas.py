@@ -1,9 +1,10 @@
 """The names in formulas of a rule pack, which compute operations, words of a command line and sizes. Pure.
 
 An operation's formula names other operations of the same execution by their ids, with _ for - and `.`, and numbers of
-the run. `fom@single` is the number reported under another launch condition, `mean(fom)` the mean of all valid
-repetitions. A word of a command line may contain `{= formula}`, with numbers of the run only:
-`-b {= memory / processes}`.
+the run. `fom@single` is the number reported under another launch condition, `fom@files.shared` that of another file
+configuration, `mean(fom)` the mean of all valid repetitions. `max(fom over scale)` is over a set: a series of launch
+conditions, all file configurations, or in one execution a sweep (`max(rate_{size} over size)`). A word of a command
+line may contain `{= formula}`, with numbers of the run only: `-b {= memory / processes}`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
-from campaign.config.rules import sweeps
 from campaign.config.rules.kinds import GEOMETRY
 from campaign.core import formula
 from campaign.core.runs import Geometry
@@ -21,6 +21,8 @@ from campaign.core.runs import Geometry
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)([kmgtKMGT]?)")
 _COMPUTED = re.compile(r"\{=([^{}]*)\}")
 VALUE = "value"  # the number of the operation's or the record's own
+FILES = "files"  # the set of all file configurations
+_OF_SET = re.compile(r"\{(\w+)\}(?=\S*\s+over\s+\1\b)")
 
 
 def name_of(operation: str) -> str:
@@ -29,28 +31,48 @@ def name_of(operation: str) -> str:
 
 
 def place(name: str) -> tuple[str, str]:
-    """The operation and the launch condition in `fom@single` or `max(fom@single)`; "" for the run's own condition."""
-    operation, _, launch = (formula.aggregated_name(name) or name).partition("@")
-    return operation, launch
+    """The operation and the launch condition in `fom@single` or `max(fom@single)`, or `files.shared` for a file
+    configuration; "" for the run's own.
+    """
+    operation, _, line = (formula.aggregated_name(name) or name).partition(formula.OVER)[0].partition("@")
+    return operation, line
+
+
+def set_of(name: str) -> str:
+    """The set in `max(fom over scale)`; "" in any other name."""
+    return formula.aggregated_name(name).partition(formula.OVER)[2]
+
+
+def is_of_execution(name: str) -> bool:
+    """Whether a name stands for what one execution measures: one number, or those of a sweep."""
+    operation, line = place(name)
+    return not line and (not formula.aggregated_name(name) or f"{{{set_of(name)}}}" in operation)
+
+
+def is_of_line(name: str) -> bool:
+    """Whether a name stands for a number, or for those of several executions, of the table's own line."""
+    return is_of_execution(name) or not (place(name)[1] or set_of(name))
 
 
 @functools.cache
 def is_across(text: str) -> bool:
     """Whether a formula, which may have placeholders, takes numbers of several executions."""
     try:
-        names = formula.names(sweeps.without_placeholders(text))
-        return any("@" in name or formula.aggregated_name(name) for name in names)
+        return not all(map(is_of_execution, formula.names(text)))
     except ValueError:
         return False
 
 
-def is_known(name: str, launch: str, launches: Mapping[str, str], measured: Mapping[str, Collection[str]]) -> bool:
+def is_known(
+    name: str, launch: str, launches: Mapping[str, Sequence[str]], measured: Mapping[str, Collection[str]]
+) -> bool:
     """Whether a name of a formula may stand for a number under a launch condition: its operation is `measured` there,
-    or under the other condition that it names. `launches`: the conditions by their names in formulas.
+    or under the other conditions that it names. `launches`: the conditions by their names in formulas, of a series all.
     """
-    operation, other = place(name)
-    condition = launches.get(other, launch)
-    return condition in measured.get(operation, (condition,)) and other != name_of(launch)
+    operation, line = place(name)
+    conditions = launches.get(line or set_of(name), (launch,))
+    is_measured = all(condition in measured.get(operation, (condition,)) for condition in conditions)
+    return is_measured and line != name_of(launch)
 
 
 def conditions(text: str) -> tuple[formula.Condition, ...]:
@@ -89,6 +111,11 @@ def words(command_line: str) -> list[str]:
 def formulas_in(text: str) -> list[str]:
     """The formulas in a text."""
     return _COMPUTED.findall(text)
+
+
+def without_sets(text: str) -> str:
+    """The formula without the placeholders of the sweeps that it is over."""
+    return _OF_SET.sub("", text)
 
 
 def without_formulas(text: str) -> str:

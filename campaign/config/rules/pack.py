@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,7 @@ class RulePack:
     variables: tuple[entries.Variable, ...] = ()
     inputs: tuple[Input, ...] = ()  # with paths as written; "" if the campaign file gives it
     sweeps: tuple[sweeps.Sweep, ...] = ()
+    series: dict[str, tuple[str, ...]] = field(default_factory=dict)  # once unfolded: its members, by name in formulas
     plots: tuple[entries.Plot, ...] = ()
     requires: tuple[entries.Requirement, ...] = ()
     environment: tuple[entries.EnvironmentVariable, ...] = ()
@@ -164,11 +165,6 @@ class RulePack:
         return not overridden and any(name in formula.names(text) for text in texts)
 
     @property
-    def has_projections(self) -> bool:
-        """Whether it judges projections, so that any result may be one."""
-        return any(rule.startswith("PRJ-") for rule in self.checks)
-
-    @property
     def fixed(self) -> tuple[Flag, ...]:
         return tuple(flag for phase in self.phases for flag in phase.fixed)
 
@@ -194,9 +190,13 @@ class RulePack:
         """Its programs, as a text."""
         return ", ".join(program.applet for program in self.programs)
 
-    def operations_of(self, launch: str) -> tuple[entries.Operation, ...]:
-        """The results of an execution under a launch condition."""
-        return tuple(operation for operation in self.operations if not operation.launch or launch in operation.launch)
+    def operations_of(self, launch: str, files: str = "") -> tuple[entries.Operation, ...]:
+        """The results under a launch condition: of one file configuration, or of all."""
+        return tuple(
+            operation
+            for operation in self.operations
+            if launch in (operation.launch or [launch]) and files in ("", *(operation.files or [files]))
+        )
 
     def cells(self, targets: Iterable[str]) -> tuple[Cell, ...]:
         """All entries of the table, in its order."""
@@ -205,7 +205,7 @@ class RulePack:
             for target in targets
             for files in self.files
             for launch in self.launch
-            for operation in self.operations_of(launch.id)
+            for operation in self.operations_of(launch.id, files.id)
         )
 
     def deciding_operation(self, launch: str) -> entries.Operation:
@@ -343,7 +343,7 @@ def _operations(
 ) -> tuple[entries.Operation, ...]:
     expanded: dict[str, entries.Operation] = {}
     runs_under = {phase.id: phase.runs_under for phase in pack.phases}
-    launches = {formulas.name_of(launch): launch for launch in swept}
+    launches = {**{formulas.name_of(launch): (launch,) for launch in swept}, **pack.series}
     for template in pack.operations:
         runs = runs_under.get(template.phase, lambda _: True)
         measured = {operation.name: operation.launch for operation in expanded.values()}
@@ -354,8 +354,10 @@ def _operations(
                 filled = {**values, **at}
                 name = sweeps.fill(template.id, filled)
                 text = sweeps.fill(template.formula, {name: formulas.name_of(text) for name, text in filled.items()})
-                if text and not all(
-                    formulas.is_known(part, launch, launches, measured) for part in formula.names(text)
+                names = formula.names(text) if text else ()
+                conditions, files = _lines_of(pack, names, measured)
+                if launch not in conditions or not all(
+                    formulas.is_known(part, launch, launches, measured) for part in names
                 ):
                     continue
                 earlier = expanded.get(name)
@@ -369,12 +371,26 @@ def _operations(
                     template=template.id,
                     at=tuple(at.items()),
                     launch=(*(earlier.launch if earlier else ()), launch),
+                    files=files,
                 )
     everywhere = tuple(swept)
     return tuple(
         replace(operation, launch=()) if operation.launch == everywhere else operation
         for operation in expanded.values()
     )
+
+
+def _lines_of(pack: RulePack, names: Sequence[str], measured: Container[str]) -> tuple[Sequence[str], tuple[str, ...]]:
+    """The launch conditions and the file configurations, () for all, in whose lines a formula is: not in those that it
+    names; without a number of their own, in the last line of the series, or of the files, that it is over.
+    """
+    has_own = any(formulas.is_of_line(name) and formulas.place(name)[0] in measured for name in names)
+    sets = {formulas.set_of(name) for name in names if not has_own}
+    series = [members[-1:] for name, members in pack.series.items() if name in sets]
+    of_files = pack.files[-1:] if formulas.FILES in sets else pack.files
+    lines = {formulas.place(name)[1] for name in names}
+    files = tuple(files.id for files in of_files if f"{formulas.FILES}.{formulas.name_of(files.id)}" not in lines)
+    return (*series, [condition.id for condition in pack.launch])[0], () if len(files) == len(pack.files) else files
 
 
 # --- series of launch conditions
@@ -391,6 +407,7 @@ def unfold(pack: RulePack, largest: Mapping[str, int]) -> RulePack:
     return replace(
         pack,
         launch=tuple(member for conditions in members.values() for member in conditions),
+        series={formulas.name_of(series.id): ids[series.id] for series in pack.launch if series.series},
         phases=tuple(replace(phase, launch=members_of(phase.launch)) for phase in pack.phases),
         requires=tuple(replace(condition, launch=members_of(condition.launch)) for condition in pack.requires),
         variables=tuple(

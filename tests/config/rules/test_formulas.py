@@ -9,6 +9,8 @@ import pytest
 from campaign.config.rules import packs
 from campaign.config.rules.pack import settle, unfold
 from campaign.core.errors import InputError
+from campaign.core.formula import names as formula_names
+from campaign.results.case import is_member
 
 PACK = """id: solve
 version: 1
@@ -32,6 +34,10 @@ results:
   records: [{name: time, unit: s, pattern: "time (?P<value>.*)"}]
 selection: {operation: time-step, best: lowest, clause: "1"}
 """
+
+
+BOTH = ("all", "some")
+TWO_FILES = """clause: "1"}, {id: some, title: S, clause: "1"}]\noper"""
 
 
 def load(tmp_path: Path, formula: str, **changes: str) -> packs.RulePack:
@@ -64,8 +70,58 @@ def test_an_operation_is_in_all_launch_conditions_but_those_that_it_names(
 
 
 @pytest.mark.parametrize(
+    ("formula", "conditions", "files"),
+    [
+        ("max(speed over scale)", ("scale-4",), BOTH),
+        ("speed / max(speed over scale)", (), BOTH),
+        ("max(speed over scale) / speed@one_core", ("scale-4",), BOTH),
+        ("geomean(speed over files)", (), ("some",)),
+        ("speed / speed@files.all", (), ("some",)),
+        ("max(speed over scale) / max(speed over files)", ("scale-4",), ("some",)),
+        ("trimmed_mean(speed)", (), BOTH),
+    ],
+)
+def test_a_formula_over_a_set_is_in_the_last_line_of_it_unless_it_has_a_number_of_its_own(
+    formula: str, conditions: tuple[str, ...], files: tuple[str, ...], tmp_path: Path
+) -> None:
+    pack = load(tmp_path, formula, **{'clause: "1"}]\noper': TWO_FILES})
+    settled = settle(unfold(pack, {"scale": 4}), "full", {}, {})
+    total = settled.operations[-1]
+    assert (total.launch, total.files or BOTH, total.is_across_executions) == (conditions, files, True)
+    assert {cell.files for cell in settled.cells(["t"]) if cell.operation == "total"} == {*files}
+
+
+def swept_pack(tmp_path: Path, formula: str) -> packs.RulePack:
+    rates = "unit: s}\n  - {id: 'rate-{width}', title: R, record: 'rate-{width}', unit: s}\n  - {id: speed"
+    records = "".join(f"{{name: rate-{width}, unit: s, pattern: '{width} (?P<value>.*)'}}, " for width in (1, 8))
+    swept = {"launch:": "sweeps: [{id: width, values: '1,8'}]\nlaunch:", "{size}": "{size} {width}"}
+    changes = {"unit: s}\n  - {id: speed": rates, "records: [": f"records: [{records}", **swept}
+    return load(tmp_path, formula, **changes)
+
+
+def test_a_formula_over_a_sweep_is_of_one_execution(tmp_path: Path) -> None:
+    operations = settle(swept_pack(tmp_path, "max(rate_{width} over width)"), "full", {}, {}).operations
+    assert [operation.id for operation in operations if is_member(operation, operations[-1].formula[4:-1])] == []
+    (name,) = formula_names(operations[-1].formula)
+    assert [operation.id for operation in operations if is_member(operation, name)] == ["rate-1", "rate-8"]
+    assert not operations[-1].is_across_executions
+
+
+def test_an_operation_of_several_executions_has_no_sweep_of_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found width; allowed: scale, files"):
+        swept_pack(tmp_path, "max(rate_{width} over width) / max(speed over scale)")
+    with pytest.raises(InputError, match=r"found \{width\}; allowed: sweeps that the id contains"):
+        swept_pack(tmp_path, "max(rate_{width} over width) / rate_{width}")
+
+
+@pytest.mark.parametrize(
     ("formula", "expected"),
     [
+        ("max(speed over width)", "found width; allowed: scale, files"),
+        ("max(nodes over scale) * speed", "found nodes; allowed: time_step, speed"),
+        ("max(fast over scale)", "found fast; allowed: time_step, speed\n"),
+        ("speed / speed@files.none", "found files.none; allowed: one_core, scale_1, files.all"),
+        ("max(speed over scale) / speed over scale", "'speed over scale' is several numbers"),
         ("speed / speed@two", "found two; allowed: one_core, scale_1"),
         ("speed / speed@scale_2", "found scale_2; did you mean scale_1?"),
         ("speed / fast@one_core", "found fast; allowed: time_step, speed, processes, nodes"),
