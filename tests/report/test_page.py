@@ -97,7 +97,7 @@ def test_the_plots_fit_and_their_smallest_text_is_readable(tab: Tab) -> None:
         "  const cut = texts.filter(text => text.left < box.left || text.right > box.right + 1).length;"
         "  return {right: box.right, scale: box.width / one.viewBox.baseVal.width, cut};})"
     )
-    assert len(plots) == 3 + 4
+    assert len(plots) == 3 + 3 + 4  # the map of all results, bars, lines
     for plot in plots:
         assert plot["right"] <= tab.get("innerWidth")
         assert plot["cut"] == 0
@@ -106,8 +106,8 @@ def test_the_plots_fit_and_their_smallest_text_is_readable(tab: Tab) -> None:
 
 def test_the_plots_name_processes_and_nodes(tab: Tab) -> None:
     texts = tab.get("[...document.querySelectorAll('.panels > svg')].map(one => one.textContent + one.ariaLabel)")
-    assert all("1 × 1" in text and "8 × 2" in text and "32 × 4" in text for text in texts[:3])
-    assert [re.findall(r"\d+ process\w* × \d nodes?$", text) for text in texts[3:]] == [
+    assert all("1 × 1" in text and "8 × 2" in text and "32 × 4" in text for text in texts[3:6])
+    assert [re.findall(r"\d+ process\w* × \d nodes?$", text) for text in texts[6:]] == [
         ["1 process × 1 node"], ["4 processes × 1 node"], ["8 processes × 2 nodes"], ["32 processes × 4 nodes"],
     ]  # fmt: skip
 
@@ -243,10 +243,17 @@ def test_texts_can_be_read_on_their_ground_in_both_modes(tab: Tab, scheme: str) 
     tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     paper = tab.get("getComputedStyle(document.body).backgroundColor")
     assert (luminance(paper) < 0.1) == (scheme == "dark")
-    texts = "[...document.querySelectorAll('h1, h2, .small, td > a, sup > a, .plot text')]"
+    texts = "[...document.querySelectorAll('h1, h2, .small, td > a, sup > a, .plot text:not(rect ~ text)')]"
     colours = "one.localName === 'text' ? getComputedStyle(one).fill : getComputedStyle(one).color"
     for colour in tab.get(f"[...new Set({texts}.map(one => {colours}))]"):
         assert contrast(colour, paper) >= 4.5, (colour, paper)
+    tiles = tab.get(
+        "[...document.querySelectorAll('.plot rect ~ text')].map("
+        "one => [one, one.parentNode.querySelector('rect')].map(each => getComputedStyle(each).fill))"
+    )
+    assert len(tiles) >= 36
+    for of_text, of_tile in {tuple(colours) for colours in tiles}:
+        assert contrast(of_text, of_tile) >= 4.5, (of_text, of_tile)
     block = "document.querySelector('.decision')"
     ground = tab.get(f"getComputedStyle({block}).backgroundColor")
     for part in (".headline", ".small", "td", "li"):
@@ -300,7 +307,7 @@ def test_in_print_two_plots_stand_beside_each_other_on_a_sheet_of_a4(browser: Br
     tab.get("document.body.style.width = '182mm'")  # without the margins
     panels = "[...document.querySelectorAll('.panels')]"
     tops = tab.get(f"{panels}.map(one => [...one.children].map(each => each.getBoundingClientRect().top))")
-    assert [len(top) - len(set(top)) for top in tops] == [1, 2]  # of 3 panels, and of 4
+    assert [len(top) - len(set(top)) for top in tops] == [1, 1, 2]  # of 3 panels twice, and of 4
     tab.close()
 
 

@@ -109,7 +109,30 @@ class Raster:
             yield shade((level + 0.5) / LEVELS), "".join(parts)
 
 
-Mark = Bar | Line | Interval | Upright | Raster
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A cell of a map, in a column from the left and a row from the top, with two lines of text. `part`: where between
+    the lowest and the highest its value is, None if it has no place there; `mark`: a letter in its corner.
+    """
+
+    column: int
+    row: int
+    text: str
+    small_text: str
+    description: str
+    cell: str
+    part: float | None = None
+    mark: str = ""
+
+    @property
+    def colours(self) -> tuple[str, str]:
+        """Of the cell and of its text."""
+        if self.part is None:
+            return "#eeeeee", "#111111"
+        return shade(self.part), "#ffffff" if self.part < 0.55 else "#111111"
+
+
+Mark = Bar | Line | Interval | Upright | Raster | Tile
 
 
 @dataclass(frozen=True, slots=True)
