@@ -34,7 +34,7 @@ from campaign.results.case import Case
 from campaign.results.environment.slurm_text import expand_nodes
 from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
-from campaign.results.store import Records, is_begun
+from campaign.results.store import RecordNames, Store, is_begun
 from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
 
@@ -200,32 +200,29 @@ def missing_runs(definition: Definition, planned: planning.Plan, request: Reques
     if not is_begun(definition.paths):
         return tuple(runs)
     with open_store(definition.paths, definition.pack.outputs) as store:
-        attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
-        problem = store.journal_problem()
-    if problem:
-        raise EnvironmentLacks(journal_damaged(path=definition.paths.journal, problem=problem))
-    return tuple(run for run in runs if is_missing(definition, run, attempts[run.id], records, request))
+        if problem := store.journal_problem():
+            raise EnvironmentLacks(journal_damaged(path=definition.paths.journal, problem=problem))
+        attempts, names = matrix.attempts_by_run(runs, store.attempts()), store.record_names()
+        return tuple(run for run in runs if is_missing(definition, store, run, attempts[run.id], names, request))
 
 
 def is_missing(
-    definition: Definition, run: Run, attempts: Sequence[Attempt], records: Records, request: Request
+    definition: Definition, store: Store, run: Run, attempts: Sequence[Attempt], names: RecordNames, request: Request
 ) -> bool:
     """Whether the run would be submitted: it is not submitted yet, and has no result unless it is measured `again`."""
-    if any(attempt.state.active for attempt in attempts):
-        return False
     # A benchmark that ends with status 0 but half a table has not given what the cells report.
-    results = (
-        Case(
-            definition.campaign,
-            definition.pack,
-            run,
-            attempt,
-            records.get((run.id, attempt.number), ()),
-            {},
-        )
-        for attempt in attempts
+    return not any(attempt.state.active for attempt in attempts) and (
+        request.again or not any(_is_complete(definition, store, run, attempt, names) for attempt in attempts)
     )
-    return request.again or not any(result.complete for result in results)
+
+
+def _is_complete(definition: Definition, store: Store, run: Run, attempt: Attempt, names: RecordNames) -> bool:
+    """As `Case.complete`; the records are read only where a formula needs their values."""
+    case = Case(definition.campaign, definition.pack, run, attempt, (), {})
+    if any(operation.formula for operation in case.operations):
+        return replace(case, records=store.records_of(run.id, attempt.number)).complete
+    keys = {operation.key for operation in case.operations}
+    return attempt.state is State.DONE and keys.issubset(names.get((run.id, attempt.number), ()))
 
 
 # --- the campaign file alone

@@ -27,7 +27,7 @@ from campaign.plan import adaptive, matrix
 from campaign.plan.estimate import TimeEstimate, TimeLeft
 from campaign.results.case import Case
 from campaign.results.source import modifications
-from campaign.results.store import Records, Store, is_begun
+from campaign.results.store import RecordNames, Store, is_begun
 from campaign.slurm import commands
 from campaign.slurm.collect import open_store
 from campaign.slurm.submit import Room, left_on, send
@@ -133,10 +133,12 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
     for text in later_violations:
         display.say(f"to be mended in the campaign file, before or after the run: {text}")
     with open_store(definition.paths, pack.outputs) as store, atomic.locked(definition.paths.root, atomic.AMONG_OTHERS):
+        has_work = checked.missing or planned.searches or store.under_way()
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.
-        attempts = store.attempts()
         ended_tokens = frozenset(
-            attempt.token for attempt in attempts if not attempt.state.active or attempt.job_id is None
+            attempt.token
+            for attempt in (store.attempts() if has_work else ())
+            if not attempt.state.active or attempt.job_id is None
         )
         driver = Driver(
             definition, store, display, ended_tokens, store.cancelled(), Stamping(definition, store, display.warn)
@@ -145,21 +147,19 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
         planning.write_plan(definition, planned)
         modifications.store_builds(campaign, definition.paths)
         modifications.store_sources(definition.paths, *checked.compared, definition.pack.build)
-        has_work = checked.missing or planned.searches or store.under_way()
         new_follower(definition, store, display.say).step()
         if has_work:
             with suppress(_StoppedError), _no_job_without_record(driver, request):
                 planned = _search(driver, planned, request)
                 planned = _measure(driver, planned, request)
-            attempts = store.attempts()
         driver.stamping.step(last=True)
+        judged_submission = kept_submission(definition, planned, store)
         for target_directory in dict.fromkeys(target.directory for target in campaign.targets):
-            if directories := left_on(definition.paths, target_directory, attempts):
+            if directories := left_on(definition.paths, target_directory, judged_submission.attempts):
                 display.warn(
                     f"left on the target, as a job could not remove it: {', '.join(directories)}; the next job removes "
                     "it, or remove it yourself"
                 )
-        judged_submission = kept_submission(definition, planned, store)
     return replace(judged_submission, rows=tuple(row for row in judged_submission.rows if request.includes(row.cell)))
 
 
@@ -275,14 +275,14 @@ class _Work:
     def _select_runs(self) -> list[Run]:
         """The runs to submit now, within the limit of node-hours; each is counted as sent."""
         store, request = self._driver.store, self._request
-        attempts, records = matrix.attempts_by_run(self._chosen, store.attempts()), store.records()
-        runs = [run for run in self._chosen if self._is_due(run, attempts[run.id], records)]
+        attempts, names = matrix.attempts_by_run(self._chosen, store.attempts()), store.record_names()
+        runs = [run for run in self._chosen if self._is_due(run, attempts[run.id], names)]
         if request.most_node_h is not None:
             runs, self._beyond = within_node_hours(self._driver.definition, store, runs, request.most_node_h)
         self._sends.update(run.id for run in runs)
         return runs
 
-    def _is_due(self, run: Run, attempts: Sequence[Attempt], records: Records) -> bool:
+    def _is_due(self, run: Run, attempts: Sequence[Attempt], names: RecordNames) -> bool:
         """Whether a run is to be submitted: it lacks a result, and Slurm has not refused it."""
         if run.id in self._sends and not any(attempt.state.active for attempt in attempts):
             # Try again if Slurm does not know the job, but not if sbatch refused it.
@@ -292,7 +292,7 @@ class _Work:
             attempt.state in adaptive.OWN_ENDS and attempt.token not in self._known for attempt in attempts
         ):
             return False
-        return is_missing(self._driver.definition, run, attempts, records, self._request)
+        return is_missing(self._driver.definition, self._driver.store, run, attempts, names, self._request)
 
     def _follow(self) -> None:
         """Follow until all attempts have ended."""

@@ -70,7 +70,7 @@ _SELECT_ATTEMPTS = (
     "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
 )
 
-Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of the attempt
+RecordNames = Mapping[tuple[str, int], Sequence[str]]  # by run and number of the attempt
 
 
 def _new_file(path: Path) -> Path:
@@ -540,6 +540,10 @@ class Store(AbstractContextManager["Store"]):
             rows = self._db.execute(f"SELECT {', '.join(RECORD_COLUMNS)} FROM records ORDER BY rowid")
             by_attempt = grouped(map(stored_record, rows))
             return {key: tuple(records) for key, records in by_attempt.items()}
+
+    def record_names(self) -> RecordNames:
+        """The names of all records."""
+        return grouped((tuple(key), name) for *key, name in self._sql("SELECT run, attempt, operation FROM records"))
 
     def records_of(self, run: str, attempt: int) -> tuple[Record, ...]:
         """The records of one attempt."""

@@ -20,16 +20,20 @@ import pytest
 from campaign.cli.main import main
 from campaign.config import init
 from campaign.config.definition import Definition, open_campaign
+from campaign.config.rules.entries import Operation
 from campaign.config.waivers import Answers, Granted
 from campaign.core import resources
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, EnvironmentLacks, InputError
+from campaign.core.runs import State
 from campaign.pipeline import places, planning, preflight, probe
 from campaign.pipeline.places import Mistake, refusal
 from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request
+from campaign.results.environment.facts import NOTHING
+from campaign.results.stored_rows import rows_of_attempt
 from campaign.slurm import capacity, commands, partitions, sbatch
 from campaign.slurm.capacity import Qos
-from tests.support import fake_slurm
+from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
 
 FILE = """\
@@ -606,3 +610,37 @@ def test_an_interrupted_probe_is_cancelled(cluster: Fake, monkeypatch: pytest.Mo
     assert main(["plan", "c.yaml", "--probe"]) == INTERRUPTED
     fake_slurm.wait_until(lambda: not cluster.active_jobs(), "the probe is cancelled")
     assert [job["state"] for job in cluster.jobs()] == ["CANCELLED"]
+
+
+# --- what has a result
+
+
+@pytest.mark.parametrize(
+    ("values", "formula", "state", "is_missing"),
+    [
+        ((1.0, 2.0, 3.0), "", State.DONE, False),
+        ((1.0, 2.0), "", State.DONE, True),
+        ((1.0, 2.0, 3.0), "", State.FAILED, True),
+        ((1.0, 2.0, 3.0), "", State.RUNNING, False),
+        ((1.0, 2.0, 3.0), "create / stat", State.DONE, False),
+        ((1.0, 0.0, 3.0), "create / stat", State.DONE, True),
+    ],
+    ids=["all", "half a table", "failed", "under way", "a formula", "a formula without a value"],
+)
+def test_a_run_is_submitted_unless_an_attempt_has_all_its_results(
+    tmp_path: Path, values: Sequence[float], formula: str, state: State, is_missing: bool
+) -> None:
+    pack, run = builders.pack(), builders.run()
+    operations = (*pack.operations, *([Operation("ratio", "Ratio", "x", formula=formula)] if formula else []))
+    definition = Definition(builders.campaign(tmp_path), replace(pack, operations=operations))
+    store = builders.filled_store(tmp_path, [run])
+    attempt = store.attempts()[0]
+    if state.active:
+        store.observe_state(attempt, state, "")
+    else:
+        store.record_end(attempt, state, "")
+    records = builders.records((*values, 0.0)[:3])[: len(values)]
+    store.save_results(rows_of_attempt(run.id, 1, records, {"": builders.observation()}, NOTHING))
+    attempts, names = store.attempts(), store.record_names()
+    assert preflight.is_missing(definition, store, run, attempts, names, Request()) is is_missing
+    assert preflight.is_missing(definition, store, run, attempts, names, Request(again=True)) is not state.active
