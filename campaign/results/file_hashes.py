@@ -14,15 +14,12 @@ from campaign.core.runs import State
 from campaign.results.environment.facts import Altered
 
 
-def digests(folder: Path, changed_since: float = 0.0) -> dict[str, str]:
-    """The SHA-256 of every plain file in an attempt's folder, by relative path. Unreadable files are left out, and
-    those that the kernel has not seen changed since then (seconds since 1970).
-    """
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every plain file in an attempt's folder, by relative path. Unreadable files are left out."""
     digest_by_name = {}
     for name, path in _files(folder):
         try:
-            status = path.lstat()
-            if stat.S_ISREG(status.st_mode) and status.st_ctime >= changed_since:
+            if stat.S_ISREG(path.lstat().st_mode):
                 digest_by_name[name] = untrusted.digest(path)
         except OSError as error:
             pass_on_limit(error)
@@ -33,14 +30,29 @@ def altered_files(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], t
     """The files of successful attempts that differ from the hashes in the journal or are gone, by run and number."""
     altered_by_attempt = {}
     for event in journal.events_at(paths.journal, chain.ends):
-        attempt, files, changed_since = (event["run"], event["number"]), event.get("files", {}), event["time"]
-        folder = paths.attempt(*attempt)
-        if event["state"] == State.DONE and any(_is_touched(f"{folder}/{name}", changed_since) for name in files):
-            digests_now, names = digests(folder, changed_since), dict(_files(folder))
-            old_digests = {name: old for name, old in files.items() if name in names}
-            differences = (Altered(name, old, (old_digests | digests_now).get(name, "")) for name, old in files.items())
-            altered_by_attempt[attempt] = tuple(file for file in differences if file.recorded != file.found)
+        if event["state"] == State.DONE:
+            attempt, files, changed_since = (event["run"], event["number"]), event.get("files", {}), event["time"]
+            folder = paths.attempt(*attempt)
+            files_now = (
+                Altered(name, old, _digest_now(folder, name, old, changed_since)) for name, old in files.items()
+            )
+            altered_by_attempt[attempt] = tuple(file for file in files_now if file.recorded != file.found)
     return {attempt: files for attempt, files in altered_by_attempt.items() if files}
+
+
+def _digest_now(folder: Path, name: str, recorded_digest: str, changed_since: float) -> str:
+    """The SHA-256 of a recorded file as it is now; "" if it is gone. It is as recorded if it cannot be read, or if the
+    kernel has not seen it changed since then (seconds since 1970).
+    """
+    path = f"{folder}/{name}"
+    try:
+        status = os.lstat(path)
+        is_changed = stat.S_ISREG(status.st_mode) and status.st_ctime >= changed_since
+        return untrusted.digest(path) if is_changed else recorded_digest
+    except (OSError, ValueError) as error:
+        pass_on_limit(error)
+    # It may have a name that is not UTF-8.
+    return ({name: recorded_digest for name, _ in _files(folder)} | digests(folder)).get(name, "")
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -48,15 +60,6 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     for directory, _, names in os.walk(folder, onerror=pass_on_limit):
         for path in (Path(directory, name) for name in names):
             yield _in_utf8(path.relative_to(folder)), path
-
-
-def _is_touched(path: str, changed_since: float) -> bool:
-    """Whether a file may have been changed since then. One that is not found may have a name that is not UTF-8."""
-    try:
-        return os.lstat(path).st_ctime >= changed_since
-    except (OSError, ValueError) as error:
-        pass_on_limit(error)
-        return True
 
 
 def _in_utf8(name: Path) -> str:
