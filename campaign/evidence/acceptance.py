@@ -213,7 +213,7 @@ def _condition_facts(case: Case) -> Iterator[tuple[str, str]]:
     environment = case.evidence.environment
     facts = {
         f"mount.{case.run.target}": environment.values("mount.type"),
-        "slurm.partition": [environment.variables.get("SLURM_JOB_PARTITION", "")],
+        "slurm.partition": [environment.partition],
         "binary": [
             text[:SHORT] for text in (*environment.values("executable.sha256"), case.observation.binary_sha256 or "")
         ],

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaign.config.rules import facts, formulas, sweeps
 from campaign.config.rules.entries import Requirement
+from campaign.config.rules.pack import RulePack
 from campaign.core.findings import Finding
 from campaign.core.formula import Condition, aggregate, aggregated_name, value
 from campaign.core.grouping import grouped
 from campaign.core.records import Record
 from campaign.core.runs import Cell
 from campaign.core.units import digits, distinct_digits
-from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
+from campaign.judge.answers import cells_of_findings
+from campaign.judge.findings import Form, at_full_size, complete_findings, to_explain, unchecked, violation
+from campaign.judge.rows import projected_corners
 from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
@@ -21,6 +24,7 @@ from campaign.results.case import Case, cases_by_node, repetitions, valid_by_lin
 
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 FOUND = "clause {clause} requires {condition}; found {values}"
+_DOUBTFUL = "clause {clause} requires {condition}; met, but not within the uncertainty of {values}"
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 
 
@@ -79,12 +83,18 @@ def _check_size_condition(
 
 
 def _applicable_conditions(case: Case, scope: str = "") -> Iterator[tuple[Requirement, Condition]]:
-    """The conditions for the run's launch condition and file configuration, with the planned values filled in."""
     planned = formulas.numbers(case.run.geometry, case.values)
+    return _conditions_of_line(case.pack, case.run.launch, case.run.files, planned, scope)
+
+
+def _conditions_of_line(
+    pack: RulePack, launch: str, files: str, planned: Mapping[str, float], scope: str = ""
+) -> Iterator[tuple[Requirement, Condition]]:
+    """The conditions for a launch condition and a file configuration, with the planned values filled in."""
     texts = {name: f"{number:.15g}" for name, number in planned.items()}
-    for requirement in case.pack.requires:
-        applies = case.run.launch in (requirement.launch or [case.run.launch])
-        if applies and requirement.over == scope and case.run.files in (requirement.files or [case.run.files]):
+    for requirement in pack.requires:
+        applies = launch in (requirement.launch or [launch]) and files in (requirement.files or [files])
+        if applies and requirement.over == scope:
             yield requirement, Condition.parse(sweeps.fill(requirement.holds, texts))
 
 
@@ -265,6 +275,53 @@ def _check_condition_over_runs(
 def _requirement_form(requirement: Requirement, full: bool) -> Form:
     form = to_explain if requirement.explain else violation
     return at_full_size(form, full) if requirement.full_size else form
+
+
+def check_projected_conditions(submission: Submission) -> Iterator[Finding]:
+    """The findings of GEO-05, RES-01 and RES-02 about projected results: by their counts, by variables and by the
+    results of their table line, over the uncertainty of the projected ones. Conditions on an output have none here.
+    """
+    concerned = cells_of_findings(submission)
+    for line, of_line in grouped((row.cell.line, row) for row in submission.rows if row.value is not None).items():
+        rows = {formulas.name_of(row.cell.operation): row for row in of_line}
+        projections = {name: row.projection for name, row in rows.items() if row.projection}
+        planned = {
+            name: number
+            for projection in projections.values()
+            for name, number in formulas.numbers(projection.geometry, submission.pack.values_of(*line)).items()
+        }
+        numbers = planned | {name: row.value for name, row in rows.items() if row.value is not None}
+        for requirement, condition in _conditions_of_line(submission.pack, *line[1:], planned) if projections else ():
+            ends = {name: projections[name].ends for name in condition.names if name in projections}
+            on_results = submission.pack.is_on_results(requirement)
+            if {*condition.names} <= numbers.keys() and (ends or not on_results):
+                across = any(op.is_across_executions for op in submission.pack.operations if op.name in ends)
+                cells = [rows[name].cell for name in ends or projections]
+                findings = _check_projected(submission, requirement, condition, cells, numbers, ends)
+                rule = "RES-02" if across else "RES-01" if on_results else "GEO-05"
+                yield from complete_findings(rule, "", findings, concerned)
+
+
+def _check_projected(
+    submission: Submission,
+    requirement: Requirement,
+    condition: Condition,
+    cells: Sequence[Cell],
+    numbers: Mapping[str, float],
+    ends: Mapping[str, tuple[float, float]],
+) -> Iterator[Finding]:
+    """Whether a condition holds at the projected numbers, and at all their ends."""
+    corners = projected_corners(numbers, ends)
+    failures = [_result_condition_failure(condition, corner) for corner in (numbers, *corners)]
+    ranges = {name: f" (projected, {digits(low)} to {digits(high)})" for name, (low, high) in ends.items()}
+    values = ", ".join(f"{name} {digits(numbers[name])}{ranges.get(name, '')}" for name in condition.names)
+    texts = {"clause": requirement.clause, "condition": str(condition), "values": values}
+    if failures[0]:
+        form = _requirement_form(requirement, submission.full)
+        yield from submission.per_line(form, cells, FOUND, *failures[0], **texts)
+    elif missed := next(filter(None, failures), None):
+        form = _requirement_form(replace(requirement, explain=True), submission.full)
+        yield from submission.per_line(form, cells, _DOUBTFUL, *missed, **texts)
 
 
 def _named_records(case: Case, part: Case) -> dict[str, Record]:

@@ -32,8 +32,8 @@ SINGLE = "(clause 8.5: A single MPI process.)"
 NODE = "(clause 8.5: The optimal number of MPI processes on a single compute node.)"
 PEAK = "(clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.)"
 MAX = "(clause 8.5: The maximum possible MPI-level concurrency on the proposed system.)"
-NODE_FORM = f"allowed: search, or a number of processes, such as 16 {NODE}"
-PEAK_FORM = f"allowed: search, or {{nodes: 2, processes: 32}} or {{nodes: 2, processes_per_node: 16}} {PEAK}"
+NODE_FORM = f"allowed: search, projected, or a number of processes, such as 16 {NODE}"
+PEAK_FORM = f"allowed: search, projected, or {{nodes: 2, processes: 32}} or {{nodes: 2, processes_per_node: 16}} {PEAK}"
 MAX_FORM = f"allowed: all, projected, or {{nodes: 2, processes: 32}} or {{nodes: 2, processes_per_node: 16}} {MAX}"
 NAME = "letters, digits, - and _, a letter or digit first"
 
@@ -341,9 +341,10 @@ LAUNCHES = {
     ],
     "{node: all, peak: projected, max: search, single: search}": [
         f"5:16: launch.node: found all; {NODE_FORM}",
-        f"5:27: launch.peak: found projected; {PEAK_FORM}",
+        "5:27: launch.peak: found projected, but scratch/peak/shared/create has no entry in projections; add one, or "
+        "one in declined",
         f"5:43: launch.max: found search; {MAX_FORM}",
-        f"5:59: launch.single: found search; allowed: 1, or remove the line {SINGLE}",
+        f"5:59: launch.single: found search; allowed: projected, or 1, or remove the line {SINGLE}",
     ],
     "{node: {processes: 8}, peak: {nodes: 3, processes: 8}, single: 2}": [
         "5:60: launch.peak.processes: found 8 processes on 3 nodes; allowed: a multiple of 3 (the "

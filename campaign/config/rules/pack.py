@@ -165,6 +165,11 @@ class RulePack:
         return not overridden and any(name in formula.names(text) for text in texts)
 
     @property
+    def has_projections(self) -> bool:
+        """Whether it judges projections, so that any result may be one."""
+        return any(rule.startswith("PRJ-") for rule in self.checks)
+
+    @property
     def fixed(self) -> tuple[Flag, ...]:
         return tuple(flag for phase in self.phases for flag in phase.fixed)
 

@@ -125,6 +125,11 @@ class Environment:
         cut = {self.nodes[node] for node in self.incomplete}
         return tuple([name for name in self.job_nodes if self.answering_nodes.get(name) in {None, *cut}])
 
+    @property
+    def partition(self) -> str:
+        """The one in which the job ran, which may be one of a list; "" if unknown."""
+        return self.variables.get("SLURM_JOB_PARTITION") or self.job.get("Partition", "")
+
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""
         indices = self.facts.get(fact, ())
