@@ -24,6 +24,7 @@
 #include "witness/launch.h"
 #include "witness/machine.h"
 #include "witness/owned.h"
+#include "witness/prepare.h"
 #include "witness/program.h"
 #include "witness/record.h"
 #include "witness/say.h"
@@ -47,6 +48,7 @@ static const char usage[] =
     "       witness within|stale DIRECTORY [INODE]\n"
     "       witness complete FOLDER WORD...\n"
     "       witness count FOLDER COMMAND WHEN\n"
+    "       witness prepare FOLDER COMMAND EXPANDED_COMMAND\n"
     "       witness hash FILE...\n"
     "       witness where\n"
     "       witness placed FILE NODES RANKS_ON_EACH\n"
@@ -213,6 +215,8 @@ static int words_alone(const char *mode, int count, char **words)
         return completion_write(words[0], words + 1);
     if (strcmp(mode, "count") == 0 && count == 3)
         return count_add(words[0], words[1], words[2]);
+    if (strcmp(mode, "prepare") == 0 && count == 3)
+        return prepare_run(words[0], words[1], words[2]);
     if (strcmp(mode, "make") == 0 && count == 1)
         return owned_make(words[0]);
     if (strcmp(mode, "within") == 0 && (count == 1 || count == 2))

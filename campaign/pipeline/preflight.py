@@ -157,7 +157,12 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
     if lacks:
         raise EnvironmentLacks("\n".join(lacks))
     submission = judge_planned(definition, planned, compared)
-    notes += [*_missing_launchers(campaign), *places.missing_targets(definition), *_untried_mpi(definition)]
+    notes += [
+        *_missing_launchers(campaign),
+        *places.missing_targets(definition),
+        *places.targets_in_jobs(definition, missing),
+    ]
+    notes += [*_untried_mpi(definition)]
     return Checked(planned, missing, compared, submission, "", tuple(notes))
 
 

@@ -234,7 +234,10 @@ class Case:
 
     @property
     def directory(self) -> str:
-        return self.run.attempt_directory(self.attempt.token)
+        """The attempt's own; of a target that exists only in its job, as the job has resolved it."""
+        recorded_directory = self.evidence.environment.directory
+        run = replace(self.run, directory=recorded_directory) if self.run.is_in_job and recorded_directory else self.run
+        return run.attempt_directory(self.attempt.token)
 
     @property
     def planned_arguments(self) -> tuple[str, ...]:

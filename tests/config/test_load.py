@@ -418,6 +418,9 @@ DIRECTORIES = {
     "/$SUBSHELL": 'found $SUBSHELL, whose value is "$(id)"',
     '"/a\\nb"': 'found a line break in "/a\\nb"',
     '"/a\\u0007b"': "found the character U+0007",
+    "job:/": 'found "/", which is the root directory',
+    "job:local/$A": 'found "local/$A", which is not absolute',
+    "job:/local/../$A": 'found .. in "/local/../$A"',
     "''": 'found ""',
     "no": "found no, which YAML reads as false",
     "[/a]": "found a list",
@@ -432,6 +435,20 @@ def test_a_target_that_could_do_harm_is_refused(
     monkeypatch.setenv("SUBSHELL", "$(id)")
     text = f"{HEAD}{LAUNCH}targets:\n  - name: s\n    directory: {directory}\n"
     assert problems(text) == [f"7:16: targets[0].directory: {reason}; allowed: {DIRECTORY.allowed}"]
+
+
+@pytest.mark.parametrize("text", ["'job:/local/$(id)'", "'job:/a/$'", "'job:/a b'", "'job:/`id`'"])
+def test_of_a_target_in_a_job_no_shell_would_make_anything_else(text: str, problems: Problems) -> None:
+    (problem,) = problems(f"{HEAD}{LAUNCH}targets:\n  - name: s\n    directory: {text}\n")
+    assert problem.endswith("; allowed behind job: a path of letters, digits, $NAME and ._+,:=-"), problem
+
+
+def test_the_variables_of_a_target_in_a_job_are_left_to_it(load: Load) -> None:
+    targets = (
+        "targets: [{name: a, directory: 'job:/local//$SLURM_JOB_ID/'}, {name: b, directory: 'job:${DW_JOB_STRIPED}'}]"
+    )
+    campaign = load(f"{HEAD}{LAUNCH}{targets}\n")
+    assert [target.directory for target in campaign.targets] == ["job:/local/$SLURM_JOB_ID", "job:${DW_JOB_STRIPED}"]
 
 
 def test_a_variable_that_is_not_set_is_named(problems: Problems, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -315,6 +315,15 @@ class HashedInput:
 
 
 @dataclass(frozen=True, slots=True)
+class Preparation:
+    """A command of the campaign file that the job executed in the attempt's directory before the benchmark."""
+
+    command: str
+    status: int
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What the job and Slurm recorded around one execution.
 
@@ -335,6 +344,7 @@ class Evidence:
     energy: Metered | None = None  # by the meters of its nodes; None: nobody read them
     altered: tuple[Altered, ...] = ()  # files that were changed since; looked up whenever it is judged
     inputs: tuple[HashedInput, ...] = ()
+    prepared: tuple[Preparation, ...] = ()
 
 
 NOTHING = Evidence()

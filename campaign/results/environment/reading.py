@@ -133,6 +133,7 @@ def evidence_of(file: FactsFile) -> facts.Evidence:
         served=served_operations(read_samples(file.from_source("servers"))),
         energy=energy.metered_energy(file.from_source("meter")),
         inputs=tuple(_inputs(file.from_source("inputs"))),
+        prepared=tuple(_preparations(file.from_source("prepare"))),
     )
 
 
@@ -336,6 +337,13 @@ def _inputs(hashes: Sequence[FactLine]) -> Iterator[facts.HashedInput]:
         size = next((fact.value for fact in file_facts if type(fact.value) is int and 0 <= fact.value < 1 << 63), 0)
         if digest and (digest.value == facts.UNREAD or _HASH.fullmatch(digest.value)):
             yield facts.HashedInput(node, path, digest.value.removeprefix(facts.UNREAD), size, digest.line)
+
+
+def _preparations(lines: Sequence[FactLine]) -> Iterator[facts.Preparation]:
+    """The commands before the run: a fact with what each printed, and one with its status."""
+    for output, status in zip(lines[::2], lines[1::2], strict=False):
+        if output.name == status.name and isinstance(output.value, str) and type(status.value) is int:
+            yield facts.Preparation(clean(output.name), status.value, clean(output.value))
 
 
 # --- the counters of a target's servers at several times during an execution
