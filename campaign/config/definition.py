@@ -368,8 +368,9 @@ def _merged_inputs(file_inputs: Sequence[Input], pack: RulePack) -> Iterator[Inp
     for entry in pack.inputs:
         if not entry.path and entry.id not in inputs:
             continue  # nothing runs that reads it
+        source = next((path for path in (pack.path, *pack.bases) if (path.parent / entry.path).exists()), pack.path)
         placed = inputs.pop(entry.id, None) or Input(
-            entry.id, str(absolute_path(pack.path, entry.path, f"{pack.id}.yaml/"))
+            entry.id, str(absolute_path(source, entry.path, f"{pack.id}.yaml/"))
         )
         by_pack = {"sha256": entry.sha256, "by": BY_PACK} if entry.sha256 else {}
         yield replace(placed, clause=entry.clause, **by_pack)

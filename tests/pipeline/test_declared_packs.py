@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -320,3 +321,23 @@ def test_a_projected_result_is_judged_and_is_projected_in_table_form_bundle_and_
     assert "(2 declined, 2 projected)" in verified.stdout
     assert "  evidence   unproven" in verified.stdout
     assert "2 cells of the mapping compared" in verified.stdout
+
+
+def test_a_pack_that_extends_another_one_is_bundled_with_it_and_judged_by_both(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    packs_folder = tmp_path / "packs"
+    packs_folder.mkdir()
+    for name, base in (("shorter", "stream"), ("own", "shorter")):
+        own_keys = f"id: {name}\nversion: 1\nextends: {base}\ntitle: The {name} STREAM\n"
+        (packs_folder / f"{name}.yaml").write_text(own_keys)
+    case = case_of(tmp_path, sandbox, "own", "node: 1", f"cat {CAPTURES}/stream-5.10.txt", packs_folder)
+    case.call("run", status=None)
+    bundle = tmp_path / "evidence.zip"
+    case.check_bundle(bundle)
+    with zipfile.ZipFile(bundle) as archive:
+        rules = sorted(name.rpartition("/")[2] for name in archive.namelist() if "/rules/" in name)
+    assert rules == ["own.yaml", "shorter.yaml", "stream.yaml"]
+    assert "rule pack: identical to yours" in call("verify", bundle, "--details", environment=case.environment()).stdout
+    stranger = call("verify", bundle, "--details", "--json", environment=case.sandbox.environment())
+    assert json.loads(stranger.stdout)["intact"], stranger.stdout

@@ -53,7 +53,8 @@ class RulePack:
     environment: tuple[entries.EnvironmentVariable, ...] = ()
     launchers: tuple[entries.AllowedLauncher, ...] = ()  # if there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from
-    digest: str = ""  # SHA-256 of that file
+    digest: str = ""  # SHA-256 of that file; of one that extends others, of the lines that sha256sum prints of all
+    bases: tuple[Path, ...] = ()  # the files of the packs that it extends, one after the other
     build: BuildCategory | None = None  # once settled: the chosen one, if the pack has any
     profile: str = ""  # once settled: the profile that it was settled for
     values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
