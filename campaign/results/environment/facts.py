@@ -229,6 +229,7 @@ class Witness:
     programs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 -> path
     inside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # SHA-256 -> paths, as ranks in a container see
     libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> "path SHA-256", each different one
+    defined: Mapping[str, str] = field(default_factory=dict)  # of libraries: SHA-256 -> functions that measure
     preloads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # LD_PRELOAD, LD_AUDIT of the ranks
     threads: tuple[str, ...] = ()  # OMP_NUM_THREADS of the ranks, each different value
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the rules: each value, "" if not set
@@ -340,6 +341,7 @@ class Evidence:
     # By phase, if recorded: NAME=DIGITS of the loader's variables that the launcher gave to the job's test program.
     loader_variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     witness: Witness = field(default_factory=Witness)
+    packages: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of loaded files -> package of the system
     served: Mapping[str, Served] = field(default_factory=dict)  # by phase, if the servers' counters show it
     energy: Metered | None = None  # by the meters of its nodes; None: nobody read them
     altered: tuple[Altered, ...] = ()  # files that were changed since; looked up whenever it is judged

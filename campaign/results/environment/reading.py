@@ -130,6 +130,7 @@ def evidence_of(file: FactsFile) -> facts.Evidence:
         placement=dict(_placements(probes, witness)),
         loader_variables=dict(_loader_variables(probes)),
         witness=witness,
+        packages=dict(_packages(_SourceFacts(file, "packages", _Problems()))),
         served=served_operations(read_samples(file.from_source("servers"))),
         energy=energy.metered_energy(file.from_source("meter")),
         inputs=tuple(_inputs(file.from_source("inputs"))),
@@ -269,6 +270,7 @@ def _witness(source: _SourceFacts) -> facts.Witness:
             if digest != facts.UNREAD
         },
         libraries=values_with_prefix("library."),
+        defined={digest: names[0] for digest, names in values_with_prefix("defines.").items()},
         preloads={name: values for name, values in of_ranks.items() if name.startswith("LD_")},
         threads=of_ranks.get("OMP_NUM_THREADS", ()),
         variables={name: (*of_ranks.get(name, ()), *("",) * (name in unset)) for name in {**of_ranks, **unset}},
@@ -277,6 +279,12 @@ def _witness(source: _SourceFacts) -> facts.Witness:
         other_directories=tuple(f"{fact.value} on {fact.node}" for fact in source.by_name.get("directory.other", ())),
         problems=(*source.words("problem"), *source.problems),
     )
+
+
+def _packages(source: _SourceFacts) -> Iterator[tuple[str, str]]:
+    """The SHA-256 of loaded files, each with the package that contains it."""
+    for name in source.by_name:
+        yield from ((digest, name) for text in source.words(name) for digest in text.split())
 
 
 def _executed(source: _SourceFacts) -> Iterator[tuple[str, str]]:
