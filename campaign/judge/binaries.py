@@ -15,6 +15,7 @@ from campaign.core.grouping import grouped
 from campaign.core.runs import State
 from campaign.core.units import listing, plural
 from campaign.judge.attestation import check_compiler
+from campaign.judge.build_inputs import check_build_inputs
 from campaign.judge.findings import (
     BUILTIN,
     complete_findings,
@@ -286,7 +287,8 @@ def _check_nodes_of_files(case: Case, files: Iterable[ExecutedFile]) -> Iterator
 def check_build_record(submission: Submission) -> Iterator[Finding]:
     """Compiler, flags and libraries in the build record; libraries of `LD_PRELOAD`, `LD_AUDIT` and
     `/etc/ld.so.preload`, disclosed in `slurm.environment` or by a text of `system` with the value; libraries that
-    replace functions of the C library or MPI, and code of no package of the nodes, by path and SHA-256.
+    replace functions of the C library or MPI, and code of no package of the nodes, by path and SHA-256; what the build
+    was given besides its source.
     """
     finished = finished_cases(submission)
     yield from check_loaded_files(submission, finished)
@@ -300,6 +302,7 @@ def check_build_record(submission: Submission) -> Iterator[Finding]:
         if build is None:
             yield violation("build record missing", f"the build of {digest}", "none")
             continue
+        yield from check_build_inputs(build)
         for case in cases[:1]:
             yield from check_compiler(case, digest, build.compiler)
         build_fields: dict[str, object] = {"compiler": build.compiler, "flags": build.flags}
