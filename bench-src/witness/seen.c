@@ -1,8 +1,8 @@
 /* seen: programs, libraries and hashes of a run. */
 #include "witness/seen.h"
 
-#include "common/objects.h"
 #include "common/raw.h"
+#include "witness/memory.h"
 #include "witness/say.h"
 #include "witness/text.h"
 
@@ -66,6 +66,28 @@ void seen_works(struct seen *seen, const struct rank *rank, pid_t pid, const cha
         return;
     free(seen->directory);
     seen->directory = text_of("%s", of->directory);
+}
+
+void seen_step_uses(struct seen *seen)
+{
+    unsigned long long peak_kb = seen->step_file == NULL ? 0 : memory_of_step(seen->step_file);
+    if (peak_kb > seen->step_peak_kb)
+        seen->step_peak_kb = peak_kb;
+}
+
+void seen_uses(struct seen *seen, const struct rank *rank, pid_t pid)
+{
+    struct seen_rank *of = rank_in(seen, rank);
+    unsigned long long peak_kb = memory_of_process(pid);
+    if (of->peak_kb == 0) { /* each phase is a step of its own */
+        char *path = text_of("/proc/%d/cgroup", (int)pid), *cgroups = raw_text(path);
+        free(seen->step_file);
+        seen->step_file = memory_step_file(cgroups);
+        free(cgroups);
+        free(path);
+    }
+    if (peak_kb > of->peak_kb)
+        of->peak_kb = peak_kb;
 }
 
 bool seen_same(const struct seen *seen, int program, pid_t pid)
@@ -237,24 +259,6 @@ void seen_hash(int fd, char hex[SHA256_HEX_BYTES], int *reads)
 
 /* --- what is said */
 
-/* Which functions of those that measure a library defines: a fact "defines.HASH". */
-static void tell_definitions(int run, int fd, const char *hex)
-{
-    struct facts defined = {0};
-    struct text names = {0};
-    char *fact = text_of("defines.%s", hex);
-    objects_definitions(fd, &defined);
-    for (const char *at = defined.text; at != NULL && at < defined.text + defined.bytes;) {
-        const char *name = at + strlen(at) + 1;
-        text_join(&names, ", ", name);
-        at = name + strlen(name) + 2;
-    }
-    say(run, fact, "%s", names.bytes == NULL ? "" : names.bytes);
-    free(defined.text);
-    text_free(&names);
-    free(fact);
-}
-
 static void tell_libraries(struct seen *seen)
 {
     int reads = 0;
@@ -274,8 +278,6 @@ static void tell_libraries(struct seen *seen)
             say(seen->run, fact, "%s is another file by now", library->path);
         else
             say(seen->run, fact, "%s %s", library->path, hex);
-        if (hex[0] != '\0')
-            tell_definitions(seen->run, library->fd, hex);
         free(fact);
     }
 }
@@ -341,6 +343,25 @@ static void tell_ranks(struct seen *seen, char (*digits)[SHA256_HEX_BYTES])
     }
 }
 
+/* A fact "memory": the peaks of the ranks of a phase together, of the largest one, and of the steps. Nothing where the peak of a
+ * rank is not known. */
+static void tell_memory(const struct seen *seen)
+{
+    unsigned long long together = 0, largest = 0;
+    for (size_t i = 0; i < seen->rank_count; i++) {
+        unsigned long long of_phase = 0;
+        if (seen->ranks[i].peak_kb == 0)
+            return;
+        for (size_t k = 0; k < seen->rank_count; k++)
+            if (strcmp(seen->ranks[k].rank.phase, seen->ranks[i].rank.phase) == 0)
+                of_phase += seen->ranks[k].peak_kb;
+        together = of_phase > together ? of_phase : together;
+        largest = seen->ranks[i].peak_kb > largest ? seen->ranks[i].peak_kb : largest;
+    }
+    if (together > 0)
+        say(seen->run, "memory", "%llu %llu %llu", together, largest, seen->step_peak_kb);
+}
+
 static void forget(struct seen *seen)
 {
     for (size_t i = 0; i < seen->program_count; i++)
@@ -364,6 +385,7 @@ static void forget(struct seen *seen)
     free(seen->ranks);
     free(seen->variables);
     free(seen->directory);
+    free(seen->step_file);
     *seen = (struct seen){0};
 }
 
@@ -385,6 +407,7 @@ void seen_tell(struct seen *seen)
     tell_directories(seen, "directory.own", false);
     tell_directories(seen, "directory.other", true);
     tell_ranks(seen, digits);
+    tell_memory(seen);
     say(seen->run, "end", "yes");
     free(digits);
     forget(seen);

@@ -35,6 +35,7 @@ struct seen_rank {
     size_t count;
     char *directory; /* where it worked when it was first seen; NULL: not read */
     bool works_elsewhere;
+    unsigned long long peak_kb; /* of its largest process, when it was last looked at */
 };
 
 struct seen {
@@ -46,6 +47,8 @@ struct seen {
     struct seen_rank *ranks;
     char **variables;
     char *directory; /* the attempt's, by the name that the kernel has for it; NULL before a rank was seen there */
+    char *step_file;                 /* with the peak of the step's memory; NULL where there is none */
+    unsigned long long step_peak_kb; /* of all steps; 0: unknown */
     size_t program_count, inside_count, library_count, rank_count, variable_count;
 };
 
@@ -55,6 +58,10 @@ int seen_executes(struct seen *seen, const struct rank *rank, pid_t pid);
 /* Where the first process of a rank works: in the attempt's directory, or below it, or elsewhere. The target is asked only where
  * the kernel has another name for it. */
 void seen_works(struct seen *seen, const struct rank *rank, pid_t pid, const char *own);
+
+/* The peaks of the memory of a rank's process, which must not have ended, and of its step, as far as they are reached by now. */
+void seen_uses(struct seen *seen, const struct rank *rank, pid_t pid);
+void seen_step_uses(struct seen *seen);
 
 /* Whether a process still executes a program of that number. */
 bool seen_same(const struct seen *seen, int program, pid_t pid);

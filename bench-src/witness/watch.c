@@ -202,6 +202,7 @@ static bool stays_young(struct young *young, int64_t now)
 
 static void forget_known(size_t i, int64_t now)
 {
+    seen_step_uses(&watch.seen); /* now, since the step's cgroup ends with its last process */
     if (watch.known[i].ends >= 0)
         close(watch.known[i].ends);
     watch.known[i] = watch.known[--watch.known_count];
@@ -222,6 +223,7 @@ static void keep_variable(void *to, const char *variable)
 static bool executes(struct known *known, int64_t now)
 {
     known->due = now + (now - known->born) / 8;
+    seen_uses(&watch.seen, &known->rank, known->pid);
     if (known->program >= 0 && seen_same(&watch.seen, known->program, known->pid))
         return true;
     int program = seen_executes(&watch.seen, &known->rank, known->pid);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -125,11 +125,6 @@ class Environment:
         cut = {self.nodes[node] for node in self.incomplete}
         return tuple([name for name in self.job_nodes if self.answering_nodes.get(name) in {None, *cut}])
 
-    @property
-    def partition(self) -> str:
-        """The one in which the job ran, which may be one of a list; "" if unknown."""
-        return self.variables.get("SLURM_JOB_PARTITION") or self.job.get("Partition", "")
-
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""
         indices = self.facts.get(fact, ())
@@ -229,11 +224,12 @@ class Witness:
     programs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 -> path
     inside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # SHA-256 -> paths, as ranks in a container see
     libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> "path SHA-256", each different one
-    defined: Mapping[str, str] = field(default_factory=dict)  # of libraries: SHA-256 -> functions that measure
     preloads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # LD_PRELOAD, LD_AUDIT of the ranks
     threads: tuple[str, ...] = ()  # OMP_NUM_THREADS of the ranks, each different value
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the rules: each value, "" if not set
     ranks: Mapping[str, str] = field(default_factory=dict)
+    # By node, in kB: the peaks of its ranks together, the largest of them, and by the step's cgroup (0: unknown).
+    memory: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     directories: tuple[str, ...] = ()  # where ranks began to work in the attempt's directory or below it
     other_directories: tuple[str, ...] = ()  # and elsewhere, each with its nodes
     problems: tuple[str, ...] = ()
@@ -256,6 +252,22 @@ class Witness:
     def nodes(self) -> Iterator[str]:
         """The node of each observed rank."""
         return (text.partition(" ")[0] for text in self.ranks.values())
+
+    @property
+    def memory_of_node(self) -> int | None:
+        """The peak of the node that used most, in bytes: shared memory counts for each rank that uses it, and a
+        cgroup's files too, so that the lower number counts. None unless all nodes reported it.
+        """
+        peaks = [min(used, by_step or used) for used, _, by_step in self._memory]
+        return max(peaks) << 10 if peaks else None
+
+    @property
+    def memory_of_process(self) -> int | None:
+        return max(largest for _, largest, _ in self._memory) << 10 if self._memory else None
+
+    @property
+    def _memory(self) -> Sequence[tuple[int, int, int]]:
+        return [*self.memory.values()] if {*self.nodes} <= self.memory.keys() else []
 
     def placement(self, phase: str = "") -> tuple[str, ...]:
         """The node of each rank of a phase; empty unless all ranks were observed."""
@@ -316,15 +328,6 @@ class HashedInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Preparation:
-    """A command of the campaign file that the job executed in the attempt's directory before the benchmark."""
-
-    command: str
-    status: int
-    output: str
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
     """What the job and Slurm recorded around one execution.
 
@@ -341,12 +344,10 @@ class Evidence:
     # By phase, if recorded: NAME=DIGITS of the loader's variables that the launcher gave to the job's test program.
     loader_variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     witness: Witness = field(default_factory=Witness)
-    packages: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of loaded files -> package of the system
     served: Mapping[str, Served] = field(default_factory=dict)  # by phase, if the servers' counters show it
     energy: Metered | None = None  # by the meters of its nodes; None: nobody read them
     altered: tuple[Altered, ...] = ()  # files that were changed since; looked up whenever it is judged
     inputs: tuple[HashedInput, ...] = ()
-    prepared: tuple[Preparation, ...] = ()
 
 
 NOTHING = Evidence()
