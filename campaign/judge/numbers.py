@@ -17,7 +17,7 @@ from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.runs import Cell, Status
 from campaign.core.units import digits, distinct_digits
-from campaign.judge.findings import note, to_explain_at_full_size, unchecked, unprovable, violation
+from campaign.judge.findings import at_full_size, note, to_explain_at_full_size, unchecked, unprovable, violation
 from campaign.judge.projections import rows_by_line
 from campaign.judge.rule import Needs, campaign_rule
 from campaign.judge.submission import Submission
@@ -117,16 +117,16 @@ def check_selection(submission: Submission) -> Iterator[Finding]:
     "there are enough repetitions for a confidence interval, or the rules' minimum with disclosure",
     why="without repetitions the effect of chance on the value is unknown",
     remedy="raise repetitions in the campaign file, and run 'campaign run FILE' again",
-    severity=Severity.WARNING,
     parameters={
         "wanted": Parameter(Quantity.COUNT, 6, "repetitions needed for a confidence interval of the median"),
         "minimum": Parameter(Quantity.COUNT, 1, "minimum number of repetitions that the RFP allows"),
     },
     needs=Needs.NUMBERS,
+    is_fixed_afterwards=True,
 )
 def check_repetitions(submission: Submission) -> Iterator[Finding]:
-    """Fewer than `minimum` require an explanation; fewer than `wanted`, repetitions that share jobs, and any number in
-    a rehearsal are noted.
+    """Fewer than `minimum` are a violation; fewer than `wanted`, repetitions that share jobs, and any number in a
+    rehearsal are noted.
     """
     enough, minimum = (int(submission.pack.parameter("STA-03", name)) for name in ("wanted", "minimum"))
     counts = grouped(
@@ -143,7 +143,7 @@ def check_repetitions(submission: Submission) -> Iterator[Finding]:
         elif number < enough:
             form, message = note, "too few repetitions for a confidence interval"
             if number < minimum:
-                form, message = to_explain_at_full_size(submission.full), "fewer repetitions than the rules require"
+                form, message = at_full_size(violation, submission.full), "fewer repetitions than the rules require"
             yield from submission.per_line(
                 form, cells, message, f"{enough} (the rules require at least {minimum})", number
             )
