@@ -13,7 +13,7 @@ import copy
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -53,7 +53,6 @@ _TYPOGRAPHIC = ("“", "”", "„", "‘", "’", "«", "»")  # word processor
 class YamlNode:
     line: int  # from 1, like the column
     column: int
-    file: str = field(default="", kw_only=True, compare=False)  # "" in a node that was not written
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +81,9 @@ class Document:
     def __init__(self, data: bytes, file: str) -> None:
         """Parse `data`; `file` is its name in messages. Raises InputError if there is no tree."""
         self.file = file
-        self._problems: list[tuple[str, int, int, str]] = []
+        self._problems: list[tuple[int, int, str]] = []
         self._places: set[Place] = set()  # values that have a problem
+        self._withholds = self._has_unread_name = False
         self._nodes: dict[Place, YamlNode] = {(): YamlNode(1, 1)}
         self._events = self._parse(self._decode(data))
         self.root = self._stream()
@@ -113,15 +113,24 @@ class Document:
         pairs = self.root.pairs if isinstance(self.root, Mapping) else ()
         return any(isinstance(name, Scalar) and name.text == key for name, _ in pairs)
 
-    def problem(self, at: Place, message: str, node: YamlNode | None = None) -> None:
+    def withhold_consequences(self) -> None:
+        """Report nothing more but misspelt names if the name of an entry of a list could not be read: what refers to it
+        may be right.
+        """
+        self._withholds = self._has_unread_name
+
+    def problem(self, at: Place, message: str, node: YamlNode | None = None, is_misspelt: bool = False) -> None:
         """Record a problem with the value at `at`: its line is that of `node`, or of the nearest value on the path."""
+        if self._withholds and not is_misspelt:
+            return
+        is_entry = len(at) == 2 and isinstance(at[1], int)
+        self._has_unread_name |= node is not None and (is_entry or (len(at) > 1 and at[-1] in ("id", "name")))
         near = at
         while near not in self._nodes:
             near = near[:-1]
         reported_node = node or self._nodes[near]
         self._places.add(at)
-        text = f"{path_text(at)}: {message}" if at else message
-        problem = (reported_node.file or self.file, reported_node.line, reported_node.column, text)
+        problem = (reported_node.line, reported_node.column, f"{path_text(at)}: {message}" if at else message)
         if problem not in self._problems:  # a problem found in both profiles is reported once
             self._problems.append(problem)
 
@@ -132,14 +141,14 @@ class Document:
         """Raise InputError with all problems in the order of the file, if there are any."""
         if not self._problems:
             return
-        ordered = sorted(self._problems, key=lambda problem: (problem[0] != self.file, *problem[:3]))
-        problems = [f"{file}:{line}:{column}: {message}" for file, line, column, message in ordered[:MAX_PROBLEMS]]
+        ordered = sorted(self._problems, key=lambda problem: problem[:2])
+        problems = [f"{self.file}:{line}:{column}: {message}" for line, column, message in ordered[:MAX_PROBLEMS]]
         if len(ordered) > MAX_PROBLEMS:
             problems.append(f"{self.file}: {len(ordered) - MAX_PROBLEMS} more problems")
         raise InputError(*problems)
 
     def _stop(self, line: int, column: int, message: str) -> NoReturn:
-        self._problems.append((self.file, line, column, message))
+        self._problems.append((line, column, message))
         self.finish()
         raise AssertionError("finish raises where there is a problem")
 
@@ -154,7 +163,7 @@ class Document:
             self._stop(line, column, f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8")
         for match in re.finditer(_REFUSED, text):
             other = f"found the character U+{ord(match[0]):04X}; allowed: printable characters and spaces"
-            self._problems.append((self.file, *_position(text, match.start()), _NAMED.get(match[0], other)))
+            self._problems.append((*_position(text, match.start()), _NAMED.get(match[0], other)))
         self.finish()
         return text
 
@@ -201,7 +210,7 @@ class Document:
         import yaml
 
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
-        broken = Broken(line, column, file=self.file)
+        broken = Broken(line, column)
         if len(at) > MAX_DEPTH:
             self._stop(line, column, f"found more than {MAX_DEPTH} levels of nesting; allowed: up to {MAX_DEPTH}")
         if isinstance(event, yaml.AliasEvent):
@@ -211,7 +220,7 @@ class Document:
             self.problem(at, f"YAML anchors (&{event.anchor}) are not supported; remove it", broken)
         node: YamlNode
         if isinstance(event, yaml.ScalarEvent):
-            node = Scalar(line, column, event.value, not event.style, file=self.file)
+            node = Scalar(line, column, event.value, not event.style)
             if node.plain and node.text.startswith(_TYPOGRAPHIC):
                 self.problem(at, f'found the typographic quote {node.text[0]}; write plain quotes (") or none', broken)
                 return broken
@@ -219,14 +228,14 @@ class Document:
             items: list[YamlNode] = []
             while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
                 items.append(self._node(inner, (*at, len(items))))
-            node = Sequence(line, column, tuple(items), file=self.file)
+            node = Sequence(line, column, tuple(items))
         else:
             pairs = []
             while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
                 key = self._node(inner, (*at, "key"))
                 name = key.text if isinstance(key, Scalar) else "key"
                 pairs.append((key, self._node(next(self._events), (*at, name))))
-            node = Mapping(line, column, tuple(pairs), file=self.file)
+            node = Mapping(line, column, tuple(pairs))
         if event.tag is not None:
             self.problem(at, f"YAML tags ({quoted(event.tag)}) are not supported; remove it", broken)
             return broken

@@ -150,7 +150,8 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         "nothing is checked or removed; allowed: paths in it, such as {directory}/file",
     ],
     (" {flags}", ""): [
-        "7:12: arguments: {flags} is missing; allowed: the placeholder of the file configuration's flags once"
+        "7:12: arguments: {flags} is missing, in whose place the flags of `files` go (-u); write it once: "
+        '"-F -n {items_per_process} {flags}"'
     ],
     ("{flags}", "{flags} a{ppn} {Nodes}"): [
         f"7:12: arguments: found {{ppn}}; allowed: {PLACEHOLDERS}",
@@ -158,7 +159,6 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     ],
     ("{flags}", "x{flags}"): [
         "7:12: arguments: found x{flags}; allowed: {flags} as a separate word",
-        "7:12: arguments: {flags} is missing; allowed: the placeholder of the file configuration's flags once",
     ],
     ("full: 2^10, ", ""): [
         "13:8: items.full: required key missing; allowed: a number, since arguments has {items_per_process}"
@@ -586,6 +586,25 @@ def test_how_the_outputs_of_several_programs_are_read_alike_is_shown_once() -> N
     assert text.count("complete with:") == 1
     assert "  ep, mg, cg, ft, is: as text; " in text
     assert "  fact:      class =  Class" in text and "  passage:   from  Version" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("- {id: size", "- {id: Size"),
+        ("- {id: nodes", "- {id: a/b"),
+        ("- {id: allreduce", "- {id: Allreduce"),
+    ],
+)
+def test_what_follows_from_an_id_that_cannot_be_read_is_not_reported(tmp_path: Path, text: str, changed: str) -> None:
+    path = tmp_path / "uk-nnss-omb.yaml"
+    content = (PACKS / "uk-nnss-omb.yaml").read_text()
+    assert text in content
+    path.write_text(content.replace(text, changed, 1))
+    with pytest.raises(InputError) as refused:
+        packs.load(path)
+    (message,) = str(refused.value).splitlines()
+    assert "id: found" in message
 
 
 @pytest.mark.parametrize("id", ["y", "n", "BadName", "''", "[]"])
