@@ -47,6 +47,7 @@ class Proposed:
     file_system: str = key(values.LINE, "name of its file system, such as Lustre", "")
     mpi: str = key(values.LINE, "words of the MPI's name and version, such as Open MPI 4.1", "")
     operating_system: str = key(values.LINE, "words of its name and version, such as Rocky Linux 9", "")
+    capacity: int | None = key(values.SIZE, "usable capacity of its file system, such as 900T")  # bytes
 
 
 _PLACEHOLDER = re.compile(

@@ -220,7 +220,6 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
         replace(finding, waived=accepted_by(finding, ())) if finding.open else finding for finding in findings
     )
     buyers_evaluation = buyers_evaluation and _without_bundle_rules(buyers_evaluation)
-    submission = buyers_evaluation.submission if buyers_evaluation else None
     facts = BundleFacts(
         name,
         (signature.signer or signature.key) if signature else "",
@@ -231,9 +230,8 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
         (data / provenance.SOURCE).is_file(),
         buyer.part,
         coverage,
-        bool(submission and submission.campaign.benchmark.external and submission.sources.comparison is None),
     )
-    decision = decide_on_bundle(facts, findings, submission)
+    decision = decide_on_bundle(facts, findings, buyers_evaluation.submission if buyers_evaluation else None)
     about = facts.title, len(bag.digests), bag.size, signature, tool, chain
     return VerifiedPart(*about, findings, buyers_evaluation, evaluation, decision, proofs, coverage)
 

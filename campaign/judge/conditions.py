@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from campaign.config.rules import facts, formulas, sweeps
 from campaign.config.rules.entries import Requirement
-from campaign.config.rules.pack import RulePack
 from campaign.core.findings import Finding
-from campaign.core.formula import Condition, aggregate, aggregated_name, value
+from campaign.core.formula import Condition, Value, aggregate, aggregated_name
 from campaign.core.grouping import grouped
 from campaign.core.records import Record
 from campaign.core.runs import Cell
 from campaign.core.units import digits, distinct_digits
-from campaign.judge.answers import cells_of_findings
-from campaign.judge.findings import Form, at_full_size, complete_findings, to_explain, unchecked, violation
-from campaign.judge.rows import projected_corners
+from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
 from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
 from campaign.results.case import Case, cases_by_node, repetitions, valid_by_line
+from campaign.results.fact_values import fact_values
 
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 FOUND = "clause {clause} requires {condition}; found {values}"
-_DOUBTFUL = "clause {clause} requires {condition}; met, but not within the uncertainty of {values}"
+NO_RECORDS: Mapping[str, Record] = MappingProxyType({})
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 
 
@@ -39,35 +39,31 @@ def check_size_conditions(case: Case) -> Iterator[Finding]:
     """Each condition of `requires` on sizes and counts ([sources](rule-packs.md#conditions-on-sizes-and-counts)); 5%
     tolerance for memory; in a rehearsal noted.
     """
-    if not case.pack.requires:
-        return
-    numbers = recorded_numbers(case)
     rates = dict.fromkeys(leaf for _, record in case.results for leaf in record.measured_records if leaf.unit in BYTES)
-    for requirement, condition in _applicable_conditions(case):
-        if case.pack.is_on_results(requirement):
-            continue
+    for requirement, condition in _applicable_conditions(case, "GEO-05"):
+        values = fact_values(case, condition.names)
         if facts.MOVED not in condition.names:
-            yield from _check_size_condition(case, requirement, condition, requirement.holds, numbers)
+            yield from _check_size_condition(case, requirement, condition, requirement.holds, values)
             continue
         for record in rates:
             moved = {} if record.moved_bytes is None else {facts.MOVED: float(record.moved_bytes)}
             text = f"{record.operation}: {requirement.holds}"
-            yield from _check_size_condition(case, requirement, condition, text, numbers | moved)
+            yield from _check_size_condition(case, requirement, condition, text, {**values, **moved})
         if not rates:
             texts = {"condition": requirement.holds, "clause": requirement.clause}
             yield unchecked("{condition}: {names} not recorded", **texts, names=facts.MOVED)
 
 
 def _check_size_condition(
-    case: Case, requirement: Requirement, condition: Condition, text: str, numbers: dict[str, float]
+    case: Case, requirement: Requirement, condition: Condition, text: str, values: Mapping[str, Value]
 ) -> Iterator[Finding]:
-    lacking = [name for name in condition.names if name not in numbers]
+    lacking = [name for name in condition.names if name not in values]
     if lacking:
         texts = {"condition": text, "clause": requirement.clause}
         yield unchecked("{condition}: {names} not recorded", **texts, names=", ".join(lacking))
         return
     try:
-        missed = _condition_failure(condition, numbers)
+        missed = _condition_failure(condition, values)
     except ValueError as error:
         yield unchecked(str(error), clause=requirement.clause)
         return
@@ -78,33 +74,45 @@ def _check_size_condition(
         *missed,
         condition=text,
         clause=requirement.clause,
-        values=", ".join(f"{name} {distinct_digits(numbers[name], *condition.limits)[0]}" for name in condition.names),
+        values=_values_text(condition, values),
     )
 
 
-def _applicable_conditions(case: Case, scope: str = "") -> Iterator[tuple[Requirement, Condition]]:
+def _values_text(condition: Condition, values: Mapping[str, Value], records: Mapping[str, Record] = NO_RECORDS) -> str:
+    """The values of a condition's names, with the lines that they were read from."""
+    return ", ".join(
+        f"{name} {_value_text(values[name], *condition.limits)}"
+        f"{_sources_text(records[name]) if name in records else ''}"
+        for name in condition.names
+    )
+
+
+def _value_text(value: Value, *limits: float) -> str:
+    return f'"{value}"' if isinstance(value, str) else distinct_digits(value, *limits)[0]
+
+
+def _applicable_conditions(case: Case, rule: str, over: str = "") -> Iterator[tuple[Requirement, Condition]]:
+    """The conditions that a rule judges, for the run's launch condition and file configuration, with the planned values
+    filled in.
+    """
     planned = formulas.numbers(case.run.geometry, case.values)
-    return _conditions_of_line(case.pack, case.run.launch, case.run.files, planned, scope)
-
-
-def _conditions_of_line(
-    pack: RulePack, launch: str, files: str, planned: Mapping[str, float], scope: str = ""
-) -> Iterator[tuple[Requirement, Condition]]:
-    """The conditions for a launch condition and a file configuration, with the planned values filled in."""
     texts = {name: f"{number:.15g}" for name, number in planned.items()}
-    for requirement in pack.requires:
-        applies = launch in (requirement.launch or [launch]) and files in (requirement.files or [files])
-        if applies and requirement.over == scope:
+    for requirement in case.pack.requires:
+        applies = case.run.launch in (requirement.launch or [case.run.launch])
+        applies = applies and case.run.files in (requirement.files or [case.run.files])
+        if applies and requirement.over == over and case.pack.judging_rule(requirement) == rule:
             yield requirement, Condition.parse(sweeps.fill(requirement.holds, texts))
 
 
-def _condition_failure(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
+def _condition_failure(condition: Condition, values: Mapping[str, Value]) -> tuple[str, str] | None:
     """What was expected and what was found, if the condition does not hold. Raises ValueError if that is unknown."""
-    if condition.holds(numbers, **_tolerance(condition)):
+    if condition.holds(values, **_tolerance(condition)):
         return None
-    left, right = (value(formula, numbers) for formula in (condition.left, condition.right))
-    actual, expected = distinct_digits(left, right)
-    return f"{condition.sign} {expected}", actual
+    left, *allowed_values = condition.sides(values)
+    if len(allowed_values) == 1 and not isinstance(left, str) and not isinstance(allowed_values[0], str):
+        actual, expected = distinct_digits(left, allowed_values[0])
+        return f"{condition.sign} {expected}", actual
+    return f"{condition.sign} {condition.right}", _value_text(left)
 
 
 def _tolerance(condition: Condition) -> dict[str, float]:
@@ -125,16 +133,13 @@ def check_result_conditions(case: Case) -> Iterator[Finding]:
     """Each condition of `requires` on operations, records or facts, in rehearsals too, with the line of every number; a
     number that the output lacks breaks it. `full_size`: noted in a rehearsal; `explain`: W.
     """
-    if not any(map(case.pack.is_on_results, case.pack.requires)):
-        return
     phases, elsewhere = (
         case.phases,
         {operation.name for operation in case.pack.operations if operation not in case.operations},
     )
-    for requirement, condition in _applicable_conditions(case):
+    for requirement, condition in _applicable_conditions(case, "RES-01"):
         phase = requirement.phase
-        is_here = (not phase or phase in phases) and elsewhere.isdisjoint(condition.names)
-        if is_here and case.pack.is_on_results(requirement):
+        if (not phase or phase in phases) and elsewhere.isdisjoint(condition.names):
             part = phases.get(phase, case)
             for finding in _check_result_condition(case, part, requirement, condition):
                 yield replace(finding, phase=phase)
@@ -146,13 +151,12 @@ def _check_result_condition(
     """`part`: the phase of the condition, or the whole execution."""
     form = _requirement_form(requirement, case.full)
     records = _named_records(case, part)
-    numbers = recorded_numbers(part) | {name: record.value for name, record in records.items()}
+    values = fact_values(part, condition.names) | {name: record.value for name, record in records.items()}
     record_names = [name for name in condition.names if name in records]
     alone = [operation.id for operation in case.operations if [operation.name] == record_names]
     texts = {"operation": "".join(alone), "clause": requirement.clause, "condition": str(condition)}
-    lacking = [name for name in condition.names if name not in numbers]
-    of_energy = facts.ENERGY if case.pack.energy.clause else ()
-    if unrecorded := [name for name in lacking if name in (*facts.OF_PLAN, *of_energy)]:
+    lacking = [name for name in condition.names if name not in values]
+    if unrecorded := [name for name in lacking if name in facts.BY_NAME and name not in case.pack.printed_names]:
         yield unchecked("{condition}: {names} not recorded", **texts, names=", ".join(unrecorded))
         return
     if lacking and requirement.if_printed:
@@ -161,19 +165,14 @@ def _check_result_condition(
         wording = "clause {clause} requires {condition}; not in the output: {names}"
         yield form(wording, **texts, names=", ".join(lacking))
         return
-    values = ", ".join(
-        f"{name} {distinct_digits(numbers[name], *condition.limits)[0]}"
-        f"{_sources_text(records[name]) if name in records else ''}"
-        for name in condition.names
-    )
-    if missed := _result_condition_failure(condition, numbers):
-        yield form(FOUND, *missed, **texts, values=values)
+    if missed := _result_condition_failure(condition, values):
+        yield form(FOUND, *missed, **texts, values=_values_text(condition, values, records))
 
 
-def _result_condition_failure(condition: Condition, numbers: Mapping[str, float]) -> tuple[str, str] | None:
+def _result_condition_failure(condition: Condition, values: Mapping[str, Value]) -> tuple[str, str] | None:
     """What was expected and what was found, if a condition on results does not hold, or cannot be computed."""
     try:
-        return _condition_failure(condition, numbers)
+        return _condition_failure(condition, values)
     except ValueError as error:
         return "", str(error)
 
@@ -187,48 +186,63 @@ def _result_condition_failure(condition: Condition, numbers: Mapping[str, float]
 )
 def check_conditions_over_runs(submission: Submission) -> Iterator[Finding]:
     """Each condition with `over`, on the valid results of a table line, with the lines of the lowest and highest value;
-    and conditions on operations computed across executions.
+    and conditions on operations computed across executions, on `n` and on builds.
     """
     for scope in ("repetitions", "nodes"):
         for cases in _valid_groups(submission, scope):
-            for requirement, condition in _applicable_conditions(cases[0], scope):
+            for requirement, condition in _applicable_conditions(cases[0], "RES-02", scope):
                 yield from _check_condition_over_runs(submission, cases, requirement, condition)
 
-    if any(operation.is_across_executions for operation in submission.pack.operations):
-        yield from _check_computed_conditions(submission)
+    if any(submission.pack.judging_rule(requirement) == "RES-02" for requirement in submission.pack.requires):
+        yield from _check_line_conditions(submission)
 
 
-def _check_computed_conditions(submission: Submission) -> Iterator[Finding]:
-    """Conditions on numbers that are computed from several executions."""
-    cases = {case.subject: case for case in submission.results}
+def line_values(submission: Submission, cases: Sequence[Case]) -> dict[str, Value]:
+    """The facts of all valid executions of a table line together: their number, and what is the same in the records of
+    all builds that they executed.
+    """
+    digests = {program.sha256 for case in cases for program in case.programs}
+    builds = [build for build in submission.sources.builds if build.binary_sha256 in digests]
+    texts = {
+        "software.mpi": {build.mpi for build in builds},
+        "software.compiler": {build.compiler for build in builds},
+        "software.flags": {build.flags for build in builds},
+    }
+    values = {
+        name: text for name, (text, *others) in ((n, sorted(t)) for n, t in texts.items() if t) if text and not others
+    }
+    return {"n": float(len(cases)), **values}
+
+
+def _check_line_conditions(submission: Submission) -> Iterator[Finding]:
+    """Conditions on numbers that are computed from several executions, and on facts of all of them."""
+    cases, valid = {case.subject: case for case in submission.results}, valid_by_line(submission.results)
     for line, of_line in grouped((row.cell.line, row) for row in submission.measured_rows).items():
         rows = {row.cell.operation: row for row in of_line}
         case = cases[next(iter(rows.values())).origin]
-        for requirement, condition in _applicable_conditions(case):
+        for requirement, condition in _applicable_conditions(case, "RES-02"):
             operations = [operation for operation in case.pack.operations if operation.name in condition.names]
-            if not any(operation.is_across_executions for operation in operations) or not {*operations} <= {
-                *case.pack.operations_of(line[1])
-            }:
-                continue  # of one execution, or of another launch condition
+            if not {*operations} <= {*case.pack.operations_of(line[1])}:
+                continue  # of another launch condition
             records = {
                 operation.name: record
                 for operation in operations
                 if operation.id in rows and (record := rows[operation.id].record)
             }
             texts = {"clause": requirement.clause, "condition": str(condition)}
-            cells = [Cell(*line, operation.id) for operation in operations]
-            if len(records) < len(operations):
-                wording = "clause {clause} requires {condition}: a value is missing"
-                yield from submission.per_line(unchecked, cells, wording, **texts)
-                continue
-            values = ", ".join(
-                f"{name} {distinct_digits(record.value, *condition.limits)[0]}{_sources_text(record)}"
-                for name, record in records.items()
-            )
-            numbers = recorded_numbers(case) | {name: record.value for name, record in records.items()}
-            if missed := _result_condition_failure(condition, numbers):
+            cells = [Cell(*line, operation.id) for operation in operations] or [row.cell for row in of_line]
+            values = {
+                **fact_values(case, condition.names),
+                **line_values(submission, valid.get(line, ())),
+                **{name: record.value for name, record in records.items()},
+            }
+            if lacking := [name for name in condition.names if name not in values]:
+                wording = "clause {clause} requires {condition}: no value of {names}"
+                yield from submission.per_line(unchecked, cells, wording, **texts, names=", ".join(lacking))
+            elif missed := _result_condition_failure(condition, values):
                 form = _requirement_form(requirement, submission.full)
-                yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=values)
+                shown_values = _values_text(condition, values, records)
+                yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=shown_values)
 
 
 def _valid_groups(submission: Submission, scope: str) -> Iterator[list[Case]]:
@@ -241,35 +255,43 @@ def _check_condition_over_runs(
     submission: Submission, cases: list[Case], requirement: Requirement, condition: Condition
 ) -> Iterator[Finding]:
     names = dict.fromkeys(filter(None, map(aggregated_name, condition.names)))
-    operations = [operation for operation in cases[0].operations if operation.name in names]
-    if len(operations) < len(names):
+    operations = [operation for operation in cases[0].pack.operations if operation.name in names]
+    if not {*operations} <= {*cases[0].operations}:
         return  # of another launch condition
-    records_by_name = {
-        operation_of_case.name: [record for case in cases if (record := case.result(operation_of_case))]
-        for operation_of_case in operations
-    }
-    cells = [
-        cell
-        for cell in cases[0].run.cells()
-        if cell.operation in {operation_of_case.id for operation_of_case in operations}
-    ]
+    ids = {operation.id for operation in operations}
+    cells = [cell for cell in cases[0].run.cells() if not ids or cell.operation in ids]
     texts = {"clause": requirement.clause, "condition": str(condition)}
-    if min(map(len, records_by_name.values())) < 2:
+    values_by_name = {
+        name: [value_and_place for case in cases if (value_and_place := _value_and_place(case, name))] for name in names
+    }
+    if min(map(len, values_by_name.values()), default=len(cases)) < 2:
         wording = "clause {clause} requires {condition}: fewer than two valid results of {over}"
         yield from submission.per_line(unchecked, cells, wording, **texts, over=requirement.over)
         return
-    numbers = {name: [record.value for record in records] for name, records in records_by_name.items()}
-    values = "; ".join(f"{name} {_lowest_and_highest(records)}" for name, records in records_by_name.items())
-    form = _requirement_form(requirement, submission.full)
     try:
-        known_numbers = recorded_numbers(cases[0]) | {
-            name: aggregate(name, numbers) for name in condition.names if aggregated_name(name)
+        values = {**fact_values(cases[0], condition.names), **line_values(submission, cases)}
+        values |= {
+            name: aggregate(
+                name, {aggregated_name(name): [value for value, _ in values_by_name[aggregated_name(name)]]}
+            )
+            for name in condition.names
+            if aggregated_name(name)
         }
-        missed = _condition_failure(condition, known_numbers)
+        missed = _condition_failure(condition, values)
     except ValueError as error:
         missed = "", str(error)
     if missed:
-        yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=values)
+        ranges = "; ".join(f"{name} {_lowest_and_highest(of_name)}" for name, of_name in values_by_name.items())
+        form = _requirement_form(requirement, submission.full)
+        yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=ranges)
+
+
+def _value_and_place(case: Case, name: str) -> tuple[Value, str] | None:
+    """The value of a result or a fact of an execution, with the lines that it was read from."""
+    if record := _named_records(case, case).get(name):
+        return record.value, _sources_text(record)
+    value = fact_values(case, [name]).get(name)
+    return None if value is None else (value, "")
 
 
 def _requirement_form(requirement: Requirement, full: bool) -> Form:
@@ -277,91 +299,22 @@ def _requirement_form(requirement: Requirement, full: bool) -> Form:
     return at_full_size(form, full) if requirement.full_size else form
 
 
-def check_projected_conditions(submission: Submission) -> Iterator[Finding]:
-    """The findings of GEO-05, RES-01 and RES-02 about projected results: by their counts, by variables and by the
-    results of their table line, over the uncertainty of the projected ones. Conditions on an output have none here.
-    """
-    concerned = cells_of_findings(submission)
-    for line, of_line in grouped((row.cell.line, row) for row in submission.rows if row.value is not None).items():
-        rows = {formulas.name_of(row.cell.operation): row for row in of_line}
-        projections = {name: row.projection for name, row in rows.items() if row.projection}
-        planned = {
-            name: number
-            for projection in projections.values()
-            for name, number in formulas.numbers(projection.geometry, submission.pack.values_of(*line)).items()
-        }
-        numbers = planned | {name: row.value for name, row in rows.items() if row.value is not None}
-        for requirement, condition in _conditions_of_line(submission.pack, *line[1:], planned) if projections else ():
-            ends = {name: projections[name].ends for name in condition.names if name in projections}
-            on_results = submission.pack.is_on_results(requirement)
-            if {*condition.names} <= numbers.keys() and (ends or not on_results):
-                across = any(op.is_across_executions for op in submission.pack.operations if op.name in ends)
-                cells = [rows[name].cell for name in ends or projections]
-                findings = _check_projected(submission, requirement, condition, cells, numbers, ends)
-                rule = "RES-02" if across else "RES-01" if on_results else "GEO-05"
-                yield from complete_findings(rule, "", findings, concerned)
-
-
-def _check_projected(
-    submission: Submission,
-    requirement: Requirement,
-    condition: Condition,
-    cells: Sequence[Cell],
-    numbers: Mapping[str, float],
-    ends: Mapping[str, tuple[float, float]],
-) -> Iterator[Finding]:
-    """Whether a condition holds at the projected numbers, and at all their ends."""
-    corners = projected_corners(numbers, ends)
-    failures = [_result_condition_failure(condition, corner) for corner in (numbers, *corners)]
-    ranges = {name: f" (projected, {digits(low)} to {digits(high)})" for name, (low, high) in ends.items()}
-    values = ", ".join(f"{name} {digits(numbers[name])}{ranges.get(name, '')}" for name in condition.names)
-    texts = {"clause": requirement.clause, "condition": str(condition), "values": values}
-    if failures[0]:
-        form = _requirement_form(requirement, submission.full)
-        yield from submission.per_line(form, cells, FOUND, *failures[0], **texts)
-    elif missed := next(filter(None, failures), None):
-        form = _requirement_form(replace(requirement, explain=True), submission.full)
-        yield from submission.per_line(form, cells, _DOUBTFUL, *missed, **texts)
-
-
 def _named_records(case: Case, part: Case) -> dict[str, Record]:
     """Facts, records and operations, by their names in formulas; an operation has precedence over its record."""
-    metered = case.of_energy if case.pack.energy.clause else ()
     other_records = {
-        formulas.name_of(result.operation): result for result in (*part.observation.facts, *part.records, *metered)
+        formulas.name_of(result.operation): result
+        for result in (*case.of_energy, *part.observation.facts, *part.records)
     }
     return other_records | {operation.name: record for operation, record in case.results}
 
 
-def _lowest_and_highest(records: list[Record]) -> str:
+def _lowest_and_highest(values: Sequence[tuple[Value, str]]) -> str:
     """The lowest and the highest value with their lines, and of how many."""
-    ends = [choose(records, key=lambda record: record.value) for choose in (min, max)]
-    return (
-        " to ".join(f"{digits(result.value)}{_sources_text(result)}" for result in ends) + f" of {len(records)} results"
-    )
+    ends = [choose(values, key=operator.itemgetter(0)) for choose in (min, max)]
+    texts = (f"{value if isinstance(value, str) else digits(value)}{place}" for value, place in ends)
+    return f"{' to '.join(texts)} of {len(values)} results"
 
 
 def _sources_text(record: Record) -> str:
     places = dict.fromkeys(f"{part.source.file}:{part.source.line}" for part in record.measured_records)
     return f" ({', '.join(places)})"
-
-
-def recorded_numbers(case: Case) -> dict[str, float]:
-    """The recorded numbers of a run; variables as in the executed words."""
-    observation, run, environment = case.observation, case.run, case.evidence.environment
-    numbers = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
-    placed = case.placement
-    processes, nodes = observation.processes or len(placed) or None, observation.nodes or len(set(placed)) or None
-    values: dict[str, float | None] = {
-        "processes": processes,
-        "nodes": nodes,
-        "processes_per_node": processes / nodes if processes and nodes else None,
-        "threads": observation.threads or run.threads or None,
-        facts.MEMORY: case.memory / run.geometry.nodes if case.memory else None,
-        facts.DEVICES: min(map(len, environment.devices), default=None),
-        facts.DEVICE_MEMORY: min((size for sizes in environment.devices for size in sizes), default=None),
-        facts.CORES: min((float(text) for text in environment.values("cpu.cores") if text.isdigit()), default=None),
-        "items_total": run.items_total if observation.files_reported is None else observation.files_reported,
-        "items_per_process": run.items_per_process,
-    }
-    return {**{name: float(number) for name, number in values.items() if number is not None}, **numbers}

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from campaign.config.rules.facts import SIZES
 from campaign.config.system import CONTACT, SYSTEM, gaps, placeholder
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
@@ -26,6 +27,7 @@ from campaign.judge.submission import Submission
 from campaign.judge.timing import LOCAL
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
+from campaign.results.fact_values import recorded_texts
 
 KEPT_BY_FIRMWARE = 0.1  # share of a node's memory, at most
 # Names of file systems in descriptions, by their type in a mount table; others by their type.
@@ -51,16 +53,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "zfs": ("zfs",),
 }
 _SHARED = tuple(name for kind, names in _NAMES.items() if kind not in LOCAL for name in names)
-# Fields of the proposed system that a node reports as a fact.
-_FACTS = {
-    "processor": "cpu.model",
-    "cores": "cpu.cores",
-    "memory": "memory.total",
-    "file_system": "mount.type",
-    "operating_system": "os",
-}
-_DEVICES = ("devices", "device_memory")  # which not every system has
-_SIZES = ("memory", "device_memory")
+_OPTIONAL = ("devices", "device_memory", "capacity")  # which not every system has, or not every rule concerns
 
 
 @campaign_rule(
@@ -192,19 +185,18 @@ def check_proposed(submission: Submission) -> Iterator[Finding]:
     """
     fields = asdict(submission.campaign.proposed)
     proposed_fields = {name: value for name, value in fields.items() if value not in (None, "")}
-    lacking = [name for name in fields if name not in proposed_fields and name not in _DEVICES]
+    lacking = [name for name in fields if name not in proposed_fields and name not in _OPTIONAL]
     if lacking and submission.full:
         yield note(
             "proposed system not described under proposed: {names}; not compared with the measured system",
             names=", ".join(lacking),
         )
     environments = [case.evidence.environment for case in submission.results]
-    planned = submission.partition
-    usable = [str(partition.usable) for partition in (planned.alternatives or (planned,))] if planned else []
+    usable = [str(submission.partition.usable)] if submission.partition else []
     unrecorded = []
     for name, proposed_value in proposed_fields.items():
         of_jobs = list(
-            dict.fromkeys(text for environment in environments for text in _recorded_texts(environment, name) if text)
+            dict.fromkeys(text for environment in environments for text in recorded_texts(environment, name) if text)
         )
         recorded_values = usable if name == "nodes" else of_jobs
         other_values = [text for text in recorded_values if not _is_as_proposed(name, proposed_value, text)]
@@ -212,7 +204,7 @@ def check_proposed(submission: Submission) -> Iterator[Finding]:
             unrecorded.append(name)
         elif other_values:
             label = name.replace("_", " ")
-            is_size = name in _SIZES
+            is_size = name in SIZES
             yield to_explain_at_full_size(submission.full)(
                 "the measured system differs from the proposed one: {name}",
                 f"{label} {format_size(proposed_value) if is_size else proposed_value}",
@@ -224,23 +216,9 @@ def check_proposed(submission: Submission) -> Iterator[Finding]:
         yield unchecked("not recorded on the measured system: {names}", names=", ".join(unrecorded))
 
 
-def _recorded_texts(environment: Environment, field: str) -> Sequence[str]:
-    """What a job recorded of a field of the proposed system."""
-    if field == "mpi":
-        return [text for name, text in environment.software.items() if name == "mpirun"]
-    if field == "network":  # all that a node reports of its adapters, as one text
-        facts = [name for name in environment.facts if re.fullmatch(r"fabric\..*|net\.(?!core|ipv)[^.]*", name)]
-        return ["; ".join(f"{name} {text}" for name in facts for text in environment.values(name))]
-    if field == "devices":
-        return [str(len(sizes)) for sizes in environment.devices]
-    if field == "device_memory":
-        return list(dict.fromkeys(f"{size >> 10} kB" for sizes in environment.devices for size in sizes))
-    return environment.values(_FACTS.get(field, ""))
-
-
 def _is_as_proposed(field: str, proposed_value: Any, text: str) -> bool:
     """Whether what was recorded of a field is what was proposed."""
-    if field in _SIZES:
+    if field in SIZES:
         size = kibibytes(text)
         return size is not None and proposed_value * (1 - KEPT_BY_FIRMWARE) <= size * 1024 <= proposed_value
     if field == "file_system":
@@ -297,13 +275,13 @@ def _check_contradictions(submission: Submission) -> Iterator[Finding]:
         for environment in environments.values()
         for job_environment in _contradictions(texts, environment)
     )
-    for (key, words), recorded_texts in grouped(
+    for (key, words), texts_of_nodes in grouped(
         ((key, words), shorten(text)) for key, words, text in contradictions
     ).items():
         yield to_explain_at_full_size(submission.full)(
             "the description of the system contradicts what the nodes recorded: {key}",
             words,
-            listing(dict.fromkeys(recorded_texts)),
+            listing(dict.fromkeys(texts_of_nodes)),
             key=f"system: {key}",
         )
 

@@ -139,9 +139,7 @@ def _with_runs(definition: Definition, planned: Plan, searches: Sequence[adaptiv
     pack, sequential = definition.pack, definition.campaign.sequential
     campaign = replace(_as_begun(definition, planned.earlier), inputs=planned.inputs)
     if planned.partition is not None:
-        memory = campaign.slurm.node_memory or (planned.partition.memory_mib << 20) or None
-        cores = planned.partition.processors(campaign.slurm)
-        campaign = replace(campaign, slurm=replace(campaign.slurm, node_memory=memory, node_cores=cores))
+        campaign = replace(campaign, slurm=planned.partition.fill_in(campaign.slurm))
     slurm, proposed = campaign.slurm, campaign.proposed
     node_values = (
         (facts.MEMORY, slurm.node_memory, "of a node, which Slurm does not report; set slurm.node_memory"),

@@ -299,10 +299,8 @@ class Requirement:
 
     holds: str = needed(
         kinds.CONDITION,
-        "the condition, on `processes`, `nodes`, `processes_per_node`, `threads`, `memory`, `cores` and `devices` of a "
-        "node, `device_memory` of each device, `items_per_process`, `items_total`, `moved` (bytes of each bandwidth) "
-        "and variables; on results: operations, records and facts of `results` (with _ for - and .); `{x}` is the "
-        "planned value of a variable or a count",
+        "the condition, on facts (`campaign rules --facts`), variables, operations, and records and facts of `results` "
+        "(with _ for - and .); `{x}` is the planned value of a variable or a count",
     )
     clause: str = needed(kinds.CLAUSE, "clause of the RFP that requires it")
     phase: str = key(
@@ -312,8 +310,8 @@ class Requirement:
     files: tuple[str, ...] = key(ListOf(kinds.ID), "the file configurations to which it applies", says_default="all")
     over: str = key(
         Choice(("repetitions", "nodes")),
-        "judges the valid results of all repetitions, or of all nodes of `nodes: each`, together (RES-02): operations "
-        "are named as `max(fom)`, `min`, `mean`, `median`, `sum`, `geomean` or `harmean`",
+        "judges the valid results of all repetitions, or of all nodes of `nodes: each`, together (RES-02), named "
+        "as `max(fom)` or `cv(fom)`",
         "",
         says_default="each execution by itself",
     )

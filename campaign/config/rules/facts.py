@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from campaign.config.system import Proposed
 from campaign.core.columns import Column
+from campaign.core.formula import TEXT_SIGNS, Condition
 
 
 class FactSource(StrEnum):
@@ -51,7 +52,7 @@ def _of_system(prefix: str, source: FactSource, meaning: str) -> tuple[FactEntry
     )
 
 
-SIZES = ("memory", "device_memory")  # fields of the proposed system in bytes
+SIZES = ("memory", "device_memory", "capacity")  # fields of the proposed system in bytes
 MEMORY, CORES, DEVICES, DEVICE_MEMORY, MOVED = "memory", "cores", "devices", "device_memory", "moved"
 CATALOGUE: tuple[FactEntry, ...] = (
     FactEntry("processes", "", FactSource.PLAN, "processes of the run"),
@@ -77,10 +78,13 @@ CATALOGUE: tuple[FactEntry, ...] = (
     FactEntry("software.flags", "", FactSource.BUILD, "flags of the compiler and the linker", is_text=True),
     FactEntry("n", "", FactSource.RESULTS, "repetitions that are counted"),
 )
-ENERGY = ("energy", "peak_power")  # in a pack that requires them
 BY_NAME = {fact.name: fact for fact in CATALOGUE}
 OF_PLAN = tuple(fact.name for fact in CATALOGUE if fact.source is FactSource.PLAN)  # also in words of command lines
 KNOWN_BEFORE = tuple(fact.name for fact in CATALOGUE if fact.is_known_before)
+OF_LINE = tuple(  # of all valid repetitions together
+    fact.name for fact in CATALOGUE if fact.source in (FactSource.BUILD, FactSource.RESULTS)
+)
+ENERGY = ("energy", "peak_power")
 COLUMNS: tuple[Column[FactEntry], ...] = (
     Column("fact", lambda fact: fact.name, is_text=True),
     Column("unit", lambda fact: fact.unit or ("text" if fact.is_text else ""), is_text=True),
@@ -90,7 +94,17 @@ COLUMNS: tuple[Column[FactEntry], ...] = (
 )
 
 
-def allowed_text(names: Iterable[str]) -> str:
+def type_problem(condition: Condition) -> str:
+    """What is wrong with the kinds of a condition's facts; "" for nothing: a text has no order and no arithmetic."""
+    texts = [name for name in condition.names if name in BY_NAME and BY_NAME[name].is_text]
+    for name in texts:
+        if condition.sign not in TEXT_SIGNS or name not in condition.operands:
+            return f'{name} is a text; allowed: {name} == "…", {name} in ["…"] or {name} matches "…"'
+    numbers = [name for name in condition.names if name in BY_NAME and name not in texts]
+    return f"{numbers[0]} is a number, found a text in quotes" if numbers and condition.is_of_text else ""
+
+
+def allowed_text(names: Iterable[str | None]) -> str:
     """What a message lists in place of all facts: the pack's own names, and where the facts are."""
-    own_names = dict.fromkeys(name for name in names if name not in BY_NAME)
+    own_names = dict.fromkeys(name for name in names if name and name not in BY_NAME)
     return ", ".join((*own_names, "facts, which `campaign rules --facts` lists"))

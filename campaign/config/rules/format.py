@@ -116,17 +116,6 @@ _INPUT = KeyedMap(
 SCHEMA = KeyedMap(
     id=required(kinds.ID, "name of the pack and of its file"),
     version=required(Number(1, 10**6), "version number, raised with every change of meaning"),
-    extends=Field(
-        kinds.ID,
-        "id of the pack, beside this file or among all, whose keys this one has too: mappings are joined key by key, "
-        f"lists by the names of their entries ({', '.join(f'`{name}`' for name in kinds.NAMING)}), anything else is "
-        "replaced; then only `id` and `version` are required here",
-        default="",
-    ),
-    without=Field(
-        ListOf(Text("a place such as launch/tenth or checks/STA-03"), most=200),
-        "what of the extended pack is left out before that, as `launch/tenth/threads`",
-    ),
     title=required(kinds.LINE, "one line of description for `campaign rules`"),
     document=required(kinds.LINE, "the text that the clauses refer to"),
     caption=required(kinds.LINE, "caption of the table"),
@@ -199,8 +188,7 @@ SCHEMA = KeyedMap(
     ),
     energy=Field(
         record(entries.EnergyDemand),
-        "energy (kWh) and peak power (kW) of each run are required (RUN-10); conditions may then name `energy` and "
-        "`peak_power`",
+        "energy and peak power of each run are required (RUN-10)",
     ),
     source=Field(record(entries.Pin), "the source that the results must come from (SRC-01)"),
     builds=Field(

@@ -53,8 +53,7 @@ class RulePack:
     environment: tuple[entries.EnvironmentVariable, ...] = ()
     launchers: tuple[entries.AllowedLauncher, ...] = ()  # if there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from
-    digest: str = ""  # SHA-256 of that file; of one that extends others, of the lines that sha256sum prints of all
-    bases: tuple[Path, ...] = ()  # the files of the packs that it extends, one after the other
+    digest: str = ""  # SHA-256 of that file
     build: BuildCategory | None = None  # once settled: the chosen one, if the pack has any
     profile: str = ""  # once settled: the profile that it was settled for
     values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
@@ -131,14 +130,23 @@ class RulePack:
             if phase.program
         }
 
-    def is_on_results(self, requirement: entries.Requirement) -> bool:
-        """Whether a condition names results (RES-01), and not sizes and counts alone (GEO-05)."""
+    @cached_property
+    def printed_names(self) -> frozenset[str]:
+        """The names of records and facts that the descriptions of outputs give, as formulas write them."""
         forms = [program.results for program in self.programs if program.results]
-        printed_names = {
-            name for form in forms for name in (*dict(form.facts), *(record.name for record in form.records))
-        }
-        variables = {variable.id for variable in self.variables} - {formulas.name_of(name) for name in printed_names}
-        return not {*requirement.names} <= {*facts.OF_PLAN, facts.MOVED, *variables}
+        names = (name for form in forms for name in (*dict(form.facts), *(record.name for record in form.records)))
+        return frozenset(map(formulas.name_of, names))
+
+    def judging_rule(self, requirement: entries.Requirement) -> str:
+        """The rule that judges a condition: on what is known before a run, on a run, or on several."""
+        across = {operation.name for operation in self.operations if operation.is_across_executions}
+        printed_names = self.printed_names | {operation.name for operation in self.operations}
+        if requirement.over or not across.union(facts.OF_LINE).difference(printed_names - across).isdisjoint(
+            requirement.names
+        ):
+            return "RES-02"
+        variables = {variable.id for variable in self.variables} - self.printed_names
+        return "GEO-05" if {*requirement.names} <= {*facts.KNOWN_BEFORE, facts.MOVED, *variables} else "RES-01"
 
     def of_program(self, name: str) -> RulePack:
         """The pack reduced to the phases of one program."""
@@ -164,11 +172,6 @@ class RulePack:
         texts += [text for phase in self.phases for text in (phase.nodes, phase.processes) if text]
         overridden = any(variable.id == name for variable in self.variables)
         return not overridden and any(name in formula.names(text) for text in texts)
-
-    @property
-    def has_projections(self) -> bool:
-        """Whether it judges projections, so that any result may be one."""
-        return any(rule.startswith("PRJ-") for rule in self.checks)
 
     @property
     def fixed(self) -> tuple[Flag, ...]:

@@ -56,11 +56,13 @@ def spell_out(pack: Values) -> None:
 def check(pack: Values) -> None:
     _check_phases(pack)
     lines = [phase[key] for phase, key in command_lines(pack)]
-    has_flags = any(files["flags"] for files in pack.entries("files"))
-    if has_flags and lines and not any("{flags}" in line.split() for line in lines):
+    flags = next((files["flags"] for files in pack.entries("files") if files["flags"]), ())
+    if flags and lines and not any("{flags}" in line for line in lines):
         phase = next((phase for phase in pack.entries("phases") if phase["program"]), pack)
         phase.problem(
-            "{flags} is missing; allowed: the placeholder of the file configuration's flags once", "arguments"
+            f"{{flags}} is missing, in whose place the flags of `files` go ({' '.join(filter(None, flags))}); write it "
+            f'once: "{phase["arguments"] or "..."} {{flags}}"',
+            "arguments",
         )
     _check_phases_of_operations(pack)
     if any("items_per_process" in sweeps.names(line) for line in lines) and pack["items"]:
@@ -223,7 +225,10 @@ def _check_requirements(pack: Values) -> None:
     """Check that conditions use known names, and that the rules which judge them are among the checks."""
     phases, needed = _launched_phases(pack), set()
     for entry in pack.entries("requires"):
-        names = formula.Condition.parse(sweeps.without_placeholders(entry["holds"])).names if entry["holds"] else ()
+        condition = formula.Condition.parse(sweeps.without_placeholders(entry["holds"])) if entry["holds"] else None
+        names = condition.names if condition else ()
+        if condition and (problem := facts.type_problem(condition)):
+            entry.problem(problem, "holds")
         for name in sweeps.names(entry["holds"] or ""):
             entry.require(name, [*GEOMETRY, *sizes(pack)], "holds")
         if names and entry["over"] is not None:
@@ -233,7 +238,7 @@ def _check_requirements(pack: Values) -> None:
         entry.require(entry["phase"], phases, "phase")
         for key in ("launch", "files"):
             entry.require_all(key, ids(pack, key))
-    if any(entry["holds"] is None or entry["over"] is None for entry in pack.entries("requires")):
+    if None in (pack["requires"] or ()) or any(entry.has_problem for entry in pack.entries("requires")):
         return  # it is not known which rule judges these
     checked = [rule for rule, _ in pack["checks"] or ()]
     for rule, subject in (("GEO-05", "sizes and counts"), ("RES-01", "results"), ("RES-02", "several results")):
@@ -258,9 +263,14 @@ def _check_condition_over(entry: Values, names: Sequence[str], pack: Values) -> 
         for operation in pack.entries("operations")
         if operation["id"] and not formulas.is_across(operation["formula"] or "")
     ]
+    single = [*executed, *_output_names(pack, "")]
     for name in names:
-        operation_name = formula.aggregated_name(name)
-        entry.require(operation_name or name, executed if operation_name else [*facts.OF_PLAN, *sizes(pack)], "holds")
+        aggregated_name = formula.aggregated_name(name)
+        own_names = single if aggregated_name else sizes(pack)
+        if not any(output_check.can_coincide(name, result) for result in own_names):
+            entry.require(
+                aggregated_name or name, [*own_names, *facts.BY_NAME], "holds", allowed=facts.allowed_text(own_names)
+            )
     if not any(map(formula.aggregated_name, names)):
         entry.problem("found no operation; `over` needs one computed from several results, such as max(fom)", "holds")
     _refuse_keys(entry, ("if_printed", "phase"), "beside `over`")
@@ -277,16 +287,16 @@ def _check_condition(entry: Values, names: Sequence[str], pack: Values) -> str:
         for name in names
         for operation_name, operation in operations.items()
     )
-    of_energy = facts.ENERGY if pack["energy"] and pack["energy"]["clause"] else ()
-    printed_names = [] if across else [*_output_names(pack, entry["phase"]), *of_energy]
-    counts = [*facts.OF_PLAN, facts.MOVED, *(name for name in sizes(pack) if name not in printed_names)]
+    printed_names = [] if across else _output_names(pack, entry["phase"])
+    variables = [name for name in sizes(pack) if name not in printed_names]
+    own_names = [*variables, *operations, *printed_names]
     for name in names:
         if not any(output_check.can_coincide(name, result) for result in (*printed_names, *operations)):
-            entry.require(name, [*counts, *operations, *printed_names], "holds")
-    on_results = not {*names} <= {*counts}
+            entry.require(name, [*own_names, *facts.BY_NAME], "holds", allowed=facts.allowed_text(own_names))
+    on_results = not {*names} <= {*facts.KNOWN_BEFORE, facts.MOVED, *variables}
     if on_results and facts.MOVED in names:
         entry.problem(f"found {facts.MOVED} together with results; write two conditions", "holds")
-    if across:
+    if across or not {*facts.OF_LINE}.difference(operations, printed_names).isdisjoint(names):
         _refuse_keys(entry, ("if_printed", "phase"), "in a condition on numbers of several executions")
         return "RES-02"
     if on_results:

@@ -44,15 +44,7 @@ def errors(tmp_path: Path, requires: str, rules: str = 'RES-01: "3"') -> str:
         pack = packs.load(file)
     except InputError as error:
         return str(error)
-    operations_across = {entry.name for entry in pack.operations if entry.is_across_executions}
-    judging_rules = {
-        "RES-02"
-        if entry.over or operations_across & {*entry.names}
-        else "RES-01"
-        if pack.is_on_results(entry)
-        else "GEO-05"
-        for entry in pack.requires
-    }
+    judging_rules = {pack.judging_rule(entry) for entry in pack.requires}
     assert judging_rules == set(pack.checks)
     return ""
 
@@ -111,7 +103,7 @@ def test_records_of_a_built_in_program_with_a_description_may_be_named(
     ("requires", "expected"),
     [
         ('{holds: max(speed) <= 1, clause: "3"}', "found max(speed); allowed: "),
-        ('{holds: max(size) <= 1, clause: "3", over: nodes}', "found size; allowed: time_step, speed"),
+        ('{holds: max(loss) <= 1, clause: "3", over: nodes}', "found loss; allowed: time_step, speed"),
         ('{holds: speed <= max(speed), clause: "3", over: nodes}', "found speed; allowed: "),
         ('{holds: nodes >= 2, clause: "3", over: nodes}', "from several results, such as max(fom)"),
         (

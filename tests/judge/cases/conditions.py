@@ -65,7 +65,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "RES-02",
-        f"clause 4.3 requires efficiency * processes > 3.5; found efficiency 0.75 {LINES}",
+        f"clause 4.3 requires efficiency * processes > 3.5; found efficiency 0.75 {LINES}, processes 4",
         scaled(100, 300, "efficiency * processes > 3.5", explain=True),
         "> 3.5",
         "3",
