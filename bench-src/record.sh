@@ -64,6 +64,46 @@ libraries() { # of the binary, and then the further ones of its module
     done
 }
 
+modules() { # SHA-256 of what it loads of its own
+    shift
+    for file; do printf '"%s"' "$(sha256sum <"$file" | cut -d ' ' -f 1)"; done
+}
+
+list() { # of its lines
+    separator=''
+    while read -r line; do
+        printf '%s' "$separator"
+        json "$line"
+        separator=', '
+    done
+}
+
+variables() { # that compilers, linkers and MPI's wrappers take, besides their options
+    env | grep -E '^(C_INCLUDE_PATH|CPATH|LIBRARY_PATH|LD_RUN_PATH|LD_PRELOAD|COMPILER_PATH|GCC_EXEC_PREFIX|CCC_OVERRIDE_OPTIONS|ICCCFG|ICXCFG)=|^(OMPI|MPICH|I_MPI)_(CFLAGS|CPPFLAGS|LDFLAGS|LIBS)=|^(MPICC_PROFILE|OPAL_PREFIX|NIX_CFLAGS_COMPILE|NIX_LDFLAGS)=' | sort
+}
+
+programs() { # that made it: the wrapper, the compiler, and what these start
+    command -v "${RECORD_MPICC%% *}" || true
+    compiler=$(wrapped)
+    command -v "${compiler%% *}" || true
+    for name in cc1 as collect2 ld; do
+        path=$($RECORD_MPICC -print-prog-name=$name 2>/dev/null) && command -v "$path" || true
+    done
+}
+
+inputs() { # path and SHA-256 of what was read from elsewhere than the sources, and is of no package of this machine
+    {
+        programs
+        cat $RECORD_HEADERS 2>/dev/null | tr ' ' '\n' | grep '^/' | sed 's/[:\\]*$//' || true
+        printf '%s\n' "$RECORD_LINKED" | tr '()' '\n\n' | grep '^/' || true
+    } | sort -u | while read -r path; do
+        case $path in
+        "$PWD"/* | "${RECORD_WITNESS%/*}"/*) ;;
+        *) [ ! -f "$path" ] || printf '%s\n' "$path" ;;
+        esac
+    done | xargs -r -d '\n' "$RECORD_WITNESS" packages
+}
+
 commit=$(revision)
 printf '{"format": 1, "program": "bench", "version": %s, "binary_sha256": "%s",\n' \
     "$(json "$RECORD_VERSION")" "$(sha256sum <"$1" | cut -d ' ' -f 1)"
@@ -71,5 +111,7 @@ printf ' "compiler": %s, "command": %s, "flags": %s,\n' \
     "$(json "$RECORD_COMPILER")" "$(json "$(wrapped)")" "$(json "$RECORD_FLAGS")"
 printf ' "mpi": %s, "libraries": [%s],\n "sections": [%s],\n' "$(json "$(mpi_version)")" "$(libraries "$@")" "$(sections "$1")"
 printf ' "source_tree": "%s", "source_files": %d,\n' "$(source_tree)" "$(files | tr -cd '\000' | wc -c)"
+printf ' "preprocessed": "%s", "environment": [%s], "modules": [%s],\n "inputs": [%s],\n' \
+    "${RECORD_PREPROCESSED%% *}" "$(variables | list)" "$(modules "$@")" "$(inputs | list)"
 printf ' "revision": %s, "dirty": %s, "unix_time": %d}\n' \
     "$([ -n "$commit" ] && json "$commit" || echo null)" "$(dirty "$commit")" "$(date +%s)"

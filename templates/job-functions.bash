@@ -141,7 +141,9 @@ campaign_begin() {
     elif [[ -e $1/facts.jsonl ]]; then
         campaign_refusal=$campaign_forgotten
     fi
+    [[ $2 != job:* ]] || campaign_resolve "$2"
     [[ -z $campaign_refusal ]] || return
+    [[ -z $campaign_in_job ]] || set -- "$1" "$campaign_resolved" "${@:3}"
     campaign_start_witness "$@"
     campaign_take_target "$2"
     [[ -z $campaign_over ]] || return
@@ -156,6 +158,7 @@ campaign_begin() {
 # one before; they run one after another otherwise, up to the first that fails. Before the launcher: told=PROBE, of a phase with nodes or ranks of its own;
 # file=NAME, a file that the program writes as part of its output; end=PATTERN, the last line of its stdout.
 campaign_run() {
+    [[ -z $campaign_resolved ]] || set -- "${@//"$campaign_in_job"/"$campaign_resolved"}"
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended uptime status=-1 outcome reason=''
     local leftover=0 made=false name='' whole=false unended='' watched='' blind='' expected=() launched=() phases=()
     shift 6

@@ -11,6 +11,30 @@ campaign_submitted_from() { campaign_here+=(-b "$1,$2"); } # BOOT DEVICE:INODE: 
 # shellcheck disable=SC2329  # called where the job measures nothing on the target, which others may use meanwhile
 campaign_shares_target() { campaign_here+=(-n) && campaign_shared=yes; }
 
+campaign_in_job=''  # the target as the plan has it, where it exists only in this job,
+campaign_resolved='' # and what it is here
+campaign_preparation=() # commands before each run
+
+# shellcheck disable=SC2329  # called where runs are prepared
+campaign_prepared_by() { campaign_preparation=("$@"); } # COMMAND...: in each run's own directory, for which {directory} stands
+
+# job:PATH, in which the variables are those of this job.
+campaign_resolve() { # PATH
+    local rest=${1#job:} name
+    local variable='^([^$]*)[$]([{]([A-Za-z_][A-Za-z0-9_]*)[}]|([A-Za-z_][A-Za-z0-9_]*))(.*)$'
+    campaign_in_job=$1 campaign_resolved=''
+    while [[ $rest =~ $variable ]]; do
+        name=${BASH_REMATCH[3]}${BASH_REMATCH[4]}
+        campaign_resolved+=${BASH_REMATCH[1]}${!name:-}
+        rest=${BASH_REMATCH[5]}
+        [[ -n ${!name:-} ]] || campaign_refusal="$1: $name is not set in the job on ${SLURMD_NODENAME:-$HOSTNAME}; correct the name"
+    done
+    campaign_resolved+=$rest
+    campaign_resolved=${campaign_resolved%/}
+    [[ $campaign_resolved == /?* && $campaign_resolved != *[$'\t\n\r@']* || -n $campaign_refusal ]] ||
+        campaign_refusal="$1 is '$campaign_resolved' on ${SLURMD_NODENAME:-$HOSTNAME}; allowed: an absolute path without @, tabs and line breaks"
+}
+
 # Waits for the target, which two jobs must not use at once, and looks at whether it is the one that was meant.
 campaign_take_target() { # DIRECTORY
     campaign_ask_whether lock
@@ -29,10 +53,18 @@ campaign_make_directory() {
     if said=$("$campaign_program" make "$directory"); then
         printf '%s\n' "$said" >"$folder/directory-made"
         made=true
-        cd -- "$directory" && said=$("$campaign_program" within "$directory" "$said") && return
+        cd -- "$directory" && said=$("$campaign_program" within "$directory" "$said") && campaign_prepare_directory && return
     fi
     reason=$said
     return 1
+}
+
+campaign_prepare_directory() { # of campaign_make_directory, whose variable says what is wrong
+    local command quoted
+    printf -v quoted %q "$directory"
+    for command in "${campaign_preparation[@]}"; do
+        said=$("$campaign_program" prepare "$folder" "$command" "${command//'{directory}'/"$quoted"}") || return 1
+    done
 }
 
 # The attempt's directory, in which the job is. Counts the files that are left.

@@ -6,16 +6,21 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
-/* What a phase calls between its two readings of the clock, and the clock. */
+enum { CLASS = sizeof(ElfW(Addr)) == 8 ? ELFCLASS64 : ELFCLASS32 }; /* files of processes like this one */
+
+/* What a phase calls between its two readings of the clock, and the clock; in an older C library under other names. */
 static const char *const measuring[] = {
-    "clock_gettime", "open", "close", "read", "write", "pread", "pwrite", "fsync", "unlink", "rename", "mkdir", "rmdir",
-    "stat", "fstat", "syscall", "MPI_Wtime", "MPI_Barrier", "MPI_Allreduce", "MPI_Send", "MPI_Recv", "MPI_File_write_at",
-    "MPI_File_read_at"};
+    "clock_gettime", "gettimeofday", "open", "open64", "close", "read", "write", "pread", "pwrite", "fsync", "unlink", "rename",
+    "mkdir", "rmdir", "stat", "lstat", "fstat", "stat64", "__xstat", "statx", "syscall", "MPI_Wtime", "MPI_Barrier",
+    "MPI_Allreduce", "MPI_Send", "MPI_Recv", "MPI_File_write_at", "MPI_File_read_at"};
 
 void facts_add(struct facts *facts, const char *kind, const char *name, const char *value)
 {
@@ -110,4 +115,51 @@ void objects_functions(const struct objects *objects, struct facts *facts)
             if (objects->list[k].first <= address && address < objects->list[k].end)
                 facts_add(facts, "functions", measuring[i], objects->list[k].path);
     }
+}
+
+/* The names of an ELF file's table of dynamic symbols: of those that it defines. */
+static void each_definition(const char *file, size_t bytes, void (*with)(void *to, const char *name), void *to)
+{
+    const ElfW(Ehdr) *head = (const void *)file;
+    if (bytes < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_ident[EI_CLASS] != CLASS ||
+        head->e_shentsize != sizeof(ElfW(Shdr)) || head->e_shoff % sizeof(ElfW(Addr)) != 0 || head->e_shoff > bytes || head->e_shnum > (bytes - head->e_shoff) / sizeof(ElfW(Shdr)))
+        return;
+    const ElfW(Shdr) *sections = (const void *)(file + head->e_shoff);
+    for (size_t i = 0; i < head->e_shnum; i++) {
+        const ElfW(Shdr) *table = &sections[i];
+        if (table->sh_type != SHT_DYNSYM || table->sh_link >= head->e_shnum ||
+            table->sh_offset % sizeof(ElfW(Addr)) != 0 || table->sh_offset > bytes || table->sh_size > bytes - table->sh_offset)
+            continue;
+        const ElfW(Shdr) *names = &sections[table->sh_link];
+        if (names->sh_offset > bytes || names->sh_size == 0 || names->sh_size > bytes - names->sh_offset ||
+            file[names->sh_offset + names->sh_size - 1] != '\0')
+            continue;
+        const ElfW(Sym) *symbols = (const void *)(file + table->sh_offset);
+        for (size_t k = 0; k < table->sh_size / sizeof *symbols; k++)
+            if (symbols[k].st_shndx != SHN_UNDEF && symbols[k].st_name < names->sh_size)
+                with(to, file + names->sh_offset + symbols[k].st_name);
+    }
+}
+
+static void mark(void *to, const char *name)
+{
+    bool *is_defined = to;
+    for (size_t i = 0; i < sizeof measuring / sizeof *measuring; i++)
+        is_defined[i] = is_defined[i] || strcmp(name, measuring[i]) == 0;
+}
+
+void objects_definitions(int fd, struct facts *facts)
+{
+    bool is_defined[sizeof measuring / sizeof *measuring] = {false};
+    struct stat found;
+    if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size == 0)
+        return;
+    char *file = mmap(NULL, (size_t)found.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (file == MAP_FAILED)
+        return;
+    each_definition(file, (size_t)found.st_size, mark, is_defined);
+    munmap(file, (size_t)found.st_size);
+    for (size_t i = 0; i < sizeof measuring / sizeof *measuring; i++)
+        if (is_defined[i])
+            facts_add(facts, "functions", measuring[i], "");
 }

@@ -39,3 +39,6 @@ void objects_hash(const struct mapping *object, char hex[SHA256_HEX_BYTES]);
 
 /* Kind "functions": the file of each function that operations, clock and messages go through. */
 void objects_functions(const struct objects *objects, struct facts *facts);
+
+/* Kind "functions", with no value: those of them that an open ELF file defines, for itself and for others. */
+void objects_definitions(int fd, struct facts *facts);

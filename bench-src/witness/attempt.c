@@ -4,6 +4,7 @@
 #include "common/die.h"
 #include "witness/ask.h"
 #include "witness/nodes.h"
+#include "witness/packages.h"
 #include "witness/script.h"
 
 #include <stdio.h>
@@ -169,6 +170,7 @@ static void finish(struct attempt *attempt)
         record_emit_space("after", &attempt->after);
         if (attempt->watched)
             emit_seen(attempt);
+        packages_emit(attempt->folder, &attempt->seen);
         error = facts_close(true);
     }
     report(attempt, error);

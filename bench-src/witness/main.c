@@ -9,6 +9,7 @@
  *   witness complete FOLDER WORD...            how a run has ended (completion.h)
  *   witness count FOLDER COMMAND WHEN          what the target's servers have counted (count.h)
  *   witness hash FILE...                       a line for each file: the node, its SHA-256, its size and its path
+ *   witness packages FILE...                   path and SHA-256 of those that no package of this machine has
  *   witness where                              a rank that says its number, its node and the loader's variables that it has: what a
  *                                              launcher makes of a geometry and of an environment
  *   witness placed FILE NODES RANKS            whether the ranks in a file of such lines are in even blocks; sorts it
@@ -24,6 +25,8 @@
 #include "witness/launch.h"
 #include "witness/machine.h"
 #include "witness/owned.h"
+#include "witness/packages.h"
+#include "witness/prepare.h"
 #include "witness/program.h"
 #include "witness/record.h"
 #include "witness/say.h"
@@ -47,7 +50,9 @@ static const char usage[] =
     "       witness within|stale DIRECTORY [INODE]\n"
     "       witness complete FOLDER WORD...\n"
     "       witness count FOLDER COMMAND WHEN\n"
+    "       witness prepare FOLDER COMMAND EXPANDED_COMMAND\n"
     "       witness hash FILE...\n"
+    "       witness packages FILE...\n"
     "       witness where\n"
     "       witness placed FILE NODES RANKS_ON_EACH\n"
     "       witness probed FOLDER PHASE DIRECTORY\n";
@@ -209,10 +214,14 @@ static int words_alone(const char *mode, int count, char **words)
         return probed(words[0], words[1], words[2]);
     if (strcmp(mode, "hash") == 0 && count > 0)
         return inputs_say(words, count);
+    if (strcmp(mode, "packages") == 0 && count > 0)
+        return packages_say(words, count);
     if (strcmp(mode, "complete") == 0 && count > 0)
         return completion_write(words[0], words + 1);
     if (strcmp(mode, "count") == 0 && count == 3)
         return count_add(words[0], words[1], words[2]);
+    if (strcmp(mode, "prepare") == 0 && count == 3)
+        return prepare_run(words[0], words[1], words[2]);
     if (strcmp(mode, "make") == 0 && count == 1)
         return owned_make(words[0]);
     if (strcmp(mode, "within") == 0 && (count == 1 || count == 2))

@@ -6,6 +6,8 @@
 #include "witness/say.h"
 #include "witness/text.h"
 
+#include <fcntl.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +98,28 @@ static const char *base(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
+/* The program that a dynamic one names to load it, which belongs to its C library; "" for a static one. */
+static void say_loader(const char *executable)
+{
+    ElfW(Ehdr) head;
+    ElfW(Phdr) part;
+    char path[4096], hex[SHA256_HEX_BYTES];
+    int fd = open(executable, O_RDONLY | O_CLOEXEC);
+    bool is_program = fd >= 0 && pread(fd, &head, sizeof head, 0) == sizeof head && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0;
+    for (unsigned i = 0; is_program && i < head.e_phnum; i++) {
+        off_t place = (off_t)(head.e_phoff + i * sizeof part);
+        if (pread(fd, &part, sizeof part, place) != sizeof part || part.p_type != PT_INTERP || part.p_filesz >= sizeof path)
+            continue;
+        ssize_t length = pread(fd, path, part.p_filesz, (off_t)part.p_offset);
+        path[length < 0 ? 0 : length] = '\0';
+        hash_of(path, hex);
+        say(0, "executable.loader", "%s %s", path, hex[0] == '\0' ? "unread" : hex);
+        break;
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
 void program_say(const char *executable)
 {
     char hex[SHA256_HEX_BYTES];
@@ -108,7 +132,9 @@ void program_say(const char *executable)
     hash_of(executable, hex);
     say(0, "executable.sha256", "%s", hex);
     say(0, "executable.size", "%lld", (long long)file.st_size);
-    char *loaded = ask(ASK_S, "ldd", "--", executable, NULL);
+    say_loader(executable);
+    /* What it is linked with, and not what a variable puts before that. */
+    char *loaded = ask(ASK_S, "env", "-u", "LD_PRELOAD", "-u", "LD_AUDIT", "ldd", "--", executable, NULL);
     int count = 0, missing;
     for (char *rest = loaded, *line; count < MOST_LIBRARIES && (line = text_part(&rest, '\n')) != NULL;) {
         char *path = program_library(line, &missing), *fact = text_of("library.%s", base(path));

@@ -1,6 +1,7 @@
 /* seen: programs, libraries and hashes of a run. */
 #include "witness/seen.h"
 
+#include "common/objects.h"
 #include "common/raw.h"
 #include "witness/memory.h"
 #include "witness/say.h"
@@ -259,6 +260,24 @@ void seen_hash(int fd, char hex[SHA256_HEX_BYTES], int *reads)
 
 /* --- what is said */
 
+/* Which functions of those that measure a library defines: a fact "defines.HASH". */
+static void tell_definitions(int run, int fd, const char *hex)
+{
+    struct facts defined = {0};
+    struct text names = {0};
+    char *fact = text_of("defines.%s", hex);
+    objects_definitions(fd, &defined);
+    for (const char *at = defined.text; at != NULL && at < defined.text + defined.bytes;) {
+        const char *name = at + strlen(at) + 1;
+        text_join(&names, ", ", name);
+        at = name + strlen(name) + 2;
+    }
+    say(run, fact, "%s", names.bytes == NULL ? "" : names.bytes);
+    free(defined.text);
+    text_free(&names);
+    free(fact);
+}
+
 static void tell_libraries(struct seen *seen)
 {
     int reads = 0;
@@ -278,6 +297,8 @@ static void tell_libraries(struct seen *seen)
             say(seen->run, fact, "%s is another file by now", library->path);
         else
             say(seen->run, fact, "%s %s", library->path, hex);
+        if (hex[0] != '\0')
+            tell_definitions(seen->run, library->fd, hex);
         free(fact);
     }
 }

@@ -12,7 +12,7 @@ static const char *const beginnings[] = {"SLURM_", "SBATCH_", "SLURMD_",   "OMPI
                                          "HWLOC_", "IOR_",    "MPI",       "I_MPI_",  "MV2_",        "UCX_",    "UCC_",
                                          "FI_",    "HCOLL_",  "PSM_",      "PSM2_",   "PSM3_",       "ROMIO_",  "CRAY_MPI",
                                          "LD_",    "DARSHAN_", "GLIBC_",   "MALLOC_", "OMP_",        "LUSTRE",  "LLAPI",
-                                         "FAKE",   "LIBFAKE", "NSS_WRAPPER", "UID_WRAPPER", "BENCH_"};
+                                         "FAKE",   "LIBFAKE", "NSS_WRAPPER", "UID_WRAPPER", "BENCH_", "DW_"};
 static const char *const names[] = {"BASH_ENV", "HOSTALIASES", "LOADEDMODULES", "PATH", "TZ", "LC_ALL", "LANG", "TMPDIR"};
 static const char *const jobs_beginnings[] = {"SLURM", "SBATCH", "BENCH_"};
 static const char *const jobs_names[] = {"PATH", "LC_ALL", "LANG", "TMPDIR", "TZ", "LOADEDMODULES"};

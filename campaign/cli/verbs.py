@@ -64,7 +64,11 @@ def show_rules(arguments: argparse.Namespace) -> int:
         if loaded_rfp.forms:
             show(f"\n{form_check.forms_text(loaded_rfp, rule_packs, columns())}")
         return OK
-    show(text.text(packs.load(arguments.id), columns()) if arguments.id else text.listing(packs.available()))
+    if arguments.id:
+        pack = packs.load(arguments.id)
+        show(text.text(pack, columns(), packs.load(pack.bases[0]) if pack.bases else None))
+    else:
+        show(text.listing(packs.available()))
     return OK
 
 

@@ -18,7 +18,7 @@ from campaign.config.rules import packs
 from campaign.config.rules.check import variable_in_texts
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.rules.pack import RulePack, of_build, settle, unfold
-from campaign.config.search import check_projections, check_search
+from campaign.config.search import NotRun, check_projections, check_search
 from campaign.config.values import BUILTIN, PACK, absolute_path
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.core import keys, schema, untrusted
@@ -138,7 +138,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
         pack = of_build(unfold(pack, read_series(values, pack)), values["build"] or "")
         launch = read_launch(values, pack)
         check.items(values, pack)
-        _check_inputs(values, pack)
+        _check_inputs(values, pack, is_run=not all(isinstance(wanted, NotRun) for wanted in launch.values()))
         if values["slurm"]:
             check.environment(values["slurm"], pack)
             check.resources(values["slurm"])
@@ -341,7 +341,8 @@ def digest_of_input(path: str) -> str:
         return ""
 
 
-def _check_inputs(values: schema.Values, pack: RulePack) -> None:
+def _check_inputs(values: schema.Values, pack: RulePack, is_run: bool) -> None:
+    """`is_run`: whether anything runs, and reads them."""
     fixed = {pack_input.id: pack_input for pack_input in pack.inputs}
     entries = {entry["id"]: entry for entry in values.entries("inputs")}
     for name, entry in entries.items():
@@ -352,7 +353,7 @@ def _check_inputs(values: schema.Values, pack: RulePack) -> None:
                 "sha256",
             )
     for pack_input in pack.inputs:
-        if not pack_input.path and pack_input.id not in entries:
+        if is_run and not pack_input.path and pack_input.id not in entries:
             values.problem(
                 f"input {pack_input.id} of rule pack {pack.id} is missing (clause {pack_input.clause}); add "
                 f"{{id: {pack_input.id}, path: PATH}}",
@@ -365,8 +366,11 @@ def _merged_inputs(file_inputs: Sequence[Input], pack: RulePack) -> Iterator[Inp
     assert pack.path is not None, "a pack that was read has its path"
     inputs = {entry.id: replace(entry, by=BY_CAMPAIGN if entry.sha256 else "") for entry in file_inputs}
     for entry in pack.inputs:
+        if not entry.path and entry.id not in inputs:
+            continue  # nothing runs that reads it
+        source = next((path for path in (pack.path, *pack.bases) if (path.parent / entry.path).exists()), pack.path)
         placed = inputs.pop(entry.id, None) or Input(
-            entry.id, str(absolute_path(pack.path, entry.path, f"{pack.id}.yaml/"))
+            entry.id, str(absolute_path(source, entry.path, f"{pack.id}.yaml/"))
         )
         by_pack = {"sha256": entry.sha256, "by": BY_PACK} if entry.sha256 else {}
         yield replace(placed, clause=entry.clause, **by_pack)

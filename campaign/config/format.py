@@ -17,7 +17,7 @@ from campaign.config.slurm_keys import Slurm
 from campaign.config.system import Proposed
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core.keys import key, needed, record, switch
-from campaign.core.runs import Input, Launcher
+from campaign.core.runs import IN_JOB, Input, Launcher
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching
 from campaign.core.strict_yaml import Document, Place
 
@@ -58,7 +58,8 @@ class Target:
     name: str = needed(NAME, "name of the target in cells and results")
     directory: str = needed(
         values.DIRECTORY,
-        "an existing directory that all compute nodes see; the benchmark creates its own directory in it",
+        "an existing directory that all compute nodes see; the benchmark creates its own directory in it; behind "
+        "`job:` one that exists only in a job, such as `job:/local/$SLURM_JOB_ID`",
     )
     description: str = key(values.LINE, "storage tier, file system and protocol, for the report", "")
     storage: str = key(
@@ -67,12 +68,24 @@ class Target:
         "",
         says_default="unknown: measured while no other target is",
     )
+
     server_counters: str = key(
         values.LINE,
         "command, run on the job's first node, that prints the servers' operation counters, one kind and number per "
         "line (CCH-02)",
         "",
     )
+
+    prepare: tuple[str, ...] = key(
+        ListOf(values.LINE, most=20),
+        "commands before each run, on the job's first node in the run's own directory, for which `{directory}` stands, "
+        "such as `lfs setstripe -c 4 {directory}`; to be explained as tuning (ENV-02)",
+    )
+
+    @property
+    def is_in_job(self) -> bool:
+        """Whether its directory exists only in a job."""
+        return self.directory.startswith(IN_JOB)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,11 +44,12 @@ def read_launch(values: Values, pack: RulePack) -> dict[str, Wanted]:
             values.problem(f"rule pack {pack.id} has no such launch condition; {remedy}", "launch", name)
             misspelt.add(similar_id)
     for condition in pack.launch:
-        form, geometry = _written_form(condition, pack), _fixed_geometry(condition)
+        given_launch, geometry = _GivenLaunch(values, condition, pack), _fixed_geometry(condition)
         if condition.id in written_launch:
-            geometry = _GivenLaunch(values, condition, form, pack.equal_blocks).geometry(written_launch[condition.id])
+            geometry = given_launch.geometry(written_launch[condition.id])
         elif geometry is None and condition.id not in misspelt:
-            values.problem(f"required key missing; allowed: {form} ({condition.requirement})", "launch", condition.id)
+            problem = f"required key missing; allowed: {given_launch.form} ({condition.requirement})"
+            values.problem(problem, "launch", condition.id)
         if geometry is not None:
             launch[condition.id] = geometry
     return launch
@@ -89,31 +90,42 @@ def read_series(values: Values, pack: RulePack) -> dict[str, int]:
     return largest
 
 
-def _written_form(condition: LaunchCondition, pack: RulePack) -> str:
-    """How a condition's geometry is written."""
-    search = f"{values.SEARCH}, or " if pack.searchable else ""
+def _written_counts(condition: LaunchCondition) -> str:
+    """How a condition's counts are written."""
     if condition.processes is not None:
         return f"{condition.processes}, or remove the line"
     if condition.each_node:
         return "{processes_per_node: 16}"
+    nodes = condition.share or condition.nodes or max(2, condition.minimum_nodes)
     if condition.share or condition.processes_per_node is not None:
-        nodes = condition.share or condition.nodes or max(2, condition.minimum_nodes)
         return f"{{nodes: {nodes}, processes_per_node: {condition.processes_per_node or 16}}}"
     if condition.nodes is not None:
-        return f"{search}a number of processes, such as 16"
-    nodes = max(2, condition.minimum_nodes)
-    form = f"{{nodes: {nodes}, processes: {nodes * 16}}} or {{nodes: {nodes}, processes_per_node: 16}}"
-    return f"{values.ALL}, {values.PROJECTED}, or {form}" if condition.whole_system else f"{search}{form}"
+        return "a number of processes, such as 16"
+    return f"{{nodes: {nodes}, processes: {nodes * 16}}} or {{nodes: {nodes}, processes_per_node: 16}}"
 
 
 @dataclass(frozen=True, slots=True)
 class _GivenLaunch:
-    """What the campaign file gives for a launch condition. `form`: how it is to be written."""
+    """What the campaign file gives for a launch condition."""
 
     values: Values  # of the whole file
     condition: LaunchCondition
-    form: str
-    even: bool  # whether the command lines need the same number of processes on each node
+    pack: RulePack
+
+    @property
+    def words(self) -> dict[str, Wanted]:
+        """The words that are allowed in place of counts."""
+        condition = self.condition
+        is_free = condition.processes is None and condition.processes_per_node is None and not condition.by_partition
+        words: dict[str, Wanted] = {values.ALL: AllCores()} if condition.whole_system else {}
+        words |= {values.SEARCH: Searched()} if is_free else {}
+        return words | ({values.PROJECTED: NotRun()} if condition.whole_system or self.pack.has_projections else {})
+
+    @property
+    def form(self) -> str:
+        """How it is to be written."""
+        words = [word for word in self.words if word != values.SEARCH or self.pack.searchable]
+        return ", ".join([*words, f"{'or ' if words else ''}{_written_counts(self.condition)}"])
 
     def geometry(self, value: Any) -> Wanted | None:
         """The geometry, if it fits the condition; otherwise the problem is reported."""
@@ -128,14 +140,9 @@ class _GivenLaunch:
         return None
 
     def _read_word(self, word: str) -> Wanted | None:
-        condition = self.condition
-        free = condition.processes is None and condition.processes_per_node is None and not condition.by_partition
-        allowed: dict[str, Wanted] = {values.SEARCH: Searched()} if free else {}
-        if condition.whole_system:
-            allowed |= {values.ALL: AllCores(), values.PROJECTED: NotRun()}
-        if word not in allowed:
+        if word not in self.words:
             self._refuse(f"found {word}; allowed: {self.form}")
-        return allowed.get(word)
+        return self.words.get(word)
 
     def _read_counts(self, value: Values) -> Wanted | None:
         condition = self.condition
@@ -160,7 +167,7 @@ class _GivenLaunch:
     def _checked_geometry(self, nodes: int, processes: int, *key: str) -> Geometry | None:
         condition = self.condition
         nodes_fit = nodes == condition.nodes if condition.nodes is not None else nodes >= condition.minimum_nodes
-        processes_fit = processes % nodes == 0 or (processes > nodes and not self.even)
+        processes_fit = processes % nodes == 0 or (processes > nodes and not self.pack.equal_blocks)
         if condition.processes is not None:
             processes_fit = processes == condition.processes
         if not nodes_fit:
@@ -169,7 +176,7 @@ class _GivenLaunch:
         if not processes_fit and condition.processes is not None:
             self._refuse(f"found {processes} processes; allowed: {condition.processes}", *key)
         elif not processes_fit:
-            allowed = "" if self.even else f"{nodes} or more"
+            allowed = "" if self.pack.equal_blocks else f"{nodes} or more"
             problem = processes_uneven(processes=processes, nodes=nodes, allowed=allowed)
             self.values.problem(problem, "launch", condition.id, *key)
         return Geometry(nodes, processes) if nodes_fit and processes_fit else None

@@ -21,6 +21,7 @@ from campaign.config.values import absolute_path, is_path_of_pack
 from campaign.core import schema
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import Document, Mapping, Place, Scalar, Sequence, YamlNode
+from campaign.core.yaml_trees import join, nested_pairs, pairs_by_key, with_pairs
 
 OF_THE_FILE = ("name", "rules", "results")  # keys that a part does not have
 # Keys that only parts have: they name results, or words of a rule pack.
@@ -85,7 +86,7 @@ class Response:
 def read(path: Path, document: Document | None = None) -> Response:
     """Read what parts the file has. Raises InputError if these, or the RFP, are wrong."""
     document = document or Document.open(path)
-    if isinstance(_pairs_by_key(document.root)["parts"][1], Sequence):
+    if isinstance(pairs_by_key(document.root)["parts"][1], Sequence):
         raise InputError(
             f"{path}: is an RFP; give the campaign file that answers it ('campaign rules {path}' lists it)"
         )
@@ -113,10 +114,10 @@ def read(path: Path, document: Document | None = None) -> Response:
 
 def document_of(response: Response, part: Part) -> Document:
     """The campaign file of a part: the shared keys, those of its class of nodes, and its own, each at its line."""
-    root = _pairs_by_key(response.document.root)
+    root = pairs_by_key(response.document.root)
     merged = {name: pair for name, pair in root.items() if name not in ("node_classes", "parts")}
     for section, name in (("node_classes", part.node_class), ("parts", part.id)):
-        merged = _merge(merged, _nested_pairs(_nested_pairs(root, section), name))
+        merged = join(merged, nested_pairs(nested_pairs(root, section), name))
     key, rules = root["rules"]
     assert isinstance(rules, Scalar), "the response was read"
     pack = part.pack
@@ -129,41 +130,12 @@ def document_of(response: Response, part: Part) -> Document:
     if "targets" in merged:
         key, targets = merged["targets"]
         merged["targets"] = key, _with_shared_targets(targets, root["targets"][1] if "targets" in root else targets)
-    document = response.document.with_root(_mapping(merged, response.document.root))
+    document = response.document.with_root(with_pairs(response.document.root, merged))
     category = merged["build"][1] if part.builds else None
     if isinstance(category, Scalar) and category.text not in part.builds:
         allowed = " or ".join(part.builds)
         document.problem(("build",), f"found {category.text}; the RFP measures part {part.id} with {allowed}")
     return document
-
-
-Keys = dict[str, tuple[Scalar, YamlNode]]  # the keys of a mapping, each with its value
-
-
-def _pairs_by_key(node: YamlNode) -> Keys:
-    """The key and the value of each entry of a mapping, by the key's text; empty for other nodes."""
-    pairs = node.pairs if isinstance(node, Mapping) else ()
-    return {key.text: (key, value) for key, value in pairs if isinstance(key, Scalar)}
-
-
-def _nested_pairs(keys: Keys, name: str) -> Keys:
-    return _pairs_by_key(keys[name][1]) if name in keys else {}
-
-
-def _mapping(keys: Keys, at: YamlNode) -> Mapping:
-    return Mapping(at.line, at.column, tuple(keys.values()))
-
-
-def _merge(lower: Keys, upper: Keys) -> Keys:
-    """Mappings are joined key by key; any other value of `upper` replaces that of `lower`."""
-    joined = dict(lower)
-    for name, (key, node) in upper.items():
-        are_mappings = isinstance(node, Mapping) and name in lower and isinstance(lower[name][1], Mapping)
-        joined[name] = (
-            key,
-            _mapping(_merge(_nested_pairs(lower, name), _pairs_by_key(node)), node) if are_mappings else node,
-        )
-    return joined
 
 
 def _with_shared_targets(targets: YamlNode, shared_targets: YamlNode) -> YamlNode:
@@ -172,7 +144,7 @@ def _with_shared_targets(targets: YamlNode, shared_targets: YamlNode) -> YamlNod
         return targets
     names = {}
     for target in shared_targets.items:
-        _, name = _pairs_by_key(target).get("name", (None, None))
+        _, name = pairs_by_key(target).get("name", (None, None))
         if isinstance(name, Scalar):
             names[name.text] = target
     items = (names.get(target.text, target) if isinstance(target, Scalar) else target for target in targets.items)

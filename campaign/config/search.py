@@ -23,7 +23,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class NotRun:
-    """`max: projected`: not run; each of its cells has a projection."""
+    """`max: projected`: not run; each of its cells has a projection, or is computed from those that have one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,16 @@ class Projection:
         "where each input was read: a log of `logs`, its line and operation; `design` for a value that was not "
         "measured",
     )
+    parts: tuple[Cell, ...] = ()  # the results that it is computed from by the pack's formula; () if it is declared
 
     @property
     def value(self) -> float:
         return formula.value(self.formula, {**dict(self.inputs), "nodes": self.nodes, "processes": self.processes})
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest value within its uncertainty."""
+        return self.value * (1 - self.uncertainty), self.value * (1 + self.uncertainty)
 
     @property
     def geometry(self) -> Geometry:
@@ -185,8 +191,11 @@ def check_projections(values: Values, pack: RulePack, launch: Mapping[str, objec
             _check_formula(entry)
             _check_geometry_and_logs(entry, file)
     declined = [entry["cells"] for entry in values.entries("declined") if entry["cells"]]
+    formula_ids = {operation.id for operation in pack.operations if not operation.record}
+    not_run = {name for name, geometry in launch.items() if isinstance(geometry, NotRun)}
     for cell in pack.cells(check.names_of_targets(values)):
-        if problem := _problem_of(cell, [entry["cells"] for entry in projections], declined, launch):
+        is_needed = cell.launch in not_run and cell.operation not in formula_ids
+        if problem := _problem_of(cell, [entry["cells"] for entry in projections], declined, is_needed):
             values.problem(*problem)
             return
 
@@ -225,10 +234,10 @@ def processes_uneven(processes: object, nodes: object, allowed: str = "") -> str
 
 
 def _problem_of(
-    cell: Cell, projections: Sequence[str], declined: Sequence[str], launch: Mapping[str, object]
+    cell: Cell, projections: Sequence[str], declined: Sequence[str], is_needed: bool
 ) -> tuple[str, *Place] | None:
     """The problem of a cell that does not have exactly one of a number, a projection and a reason to decline it, and
-    its place.
+    its place. `is_needed`: whether it gets no number otherwise.
     """
     projected = [index for index, pattern in enumerate(projections) if matches(cell, pattern)]
     is_declined = any(matches(cell, pattern) for pattern in declined)
@@ -236,6 +245,10 @@ def _problem_of(
         return f"{cell} is both declined and projected; keep one", "projections", projected[0], "cells"
     if len(projected) > 1:
         return f"{cell} is projected twice; keep one", "projections", projected[1], "cells"
-    if not projected and not is_declined and isinstance(launch.get(cell.launch), NotRun):
-        return f"found projected, but {cell} has no entry in projections; add one", "launch", cell.launch
+    if not projected and not is_declined and is_needed:
+        return (
+            f"found projected, but {cell} has no entry in projections; add one, or one in declined",
+            "launch",
+            cell.launch,
+        )
     return None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pwd
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 from campaign.config import resolution
 from campaign.core import formula, units, users
+from campaign.core.runs import IN_JOB
 from campaign.core.schema import Text, checked_text, full_match
 from campaign.core.strict_yaml import quoted
 
@@ -26,7 +28,8 @@ REPETITIONS = "a whole number from 1 to 1000, or {least: 6, most: 20, width: 5%}
 _PATH = "a path without $, backquote or ~"
 _RESULTS = "a path, absolute or from the campaign file's directory; $NAME of the environment is expanded"
 _DIRECTORY = (
-    "an absolute path without .. that is not /, the home directory or above it; $NAME of the environment is expanded"
+    "an absolute path without .. that is not /, the home directory or above it; $NAME of the environment is expanded, "
+    "behind job: that of the job"
 )
 _CELLS = "target/launch/files/operation, with * for any"
 _AMOUNT = "a number above zero"
@@ -76,9 +79,14 @@ def _user_variable(name: str) -> str:
 
 
 def _directory(text: str) -> str:
-    """A target's directory, with variables replaced, without superfluous slashes and dots."""
-    path = _expand(text, _DIRECTORY)
-    if not path.startswith("/"):
+    """A target's directory, with variables replaced, without superfluous slashes and dots. Behind `job:` the variables
+    are the job's, which replaces them on its first node.
+    """
+    in_job = IN_JOB if text.startswith(IN_JOB) else ""
+    path = text.removeprefix(IN_JOB) if in_job else _expand(text, _DIRECTORY)
+    if in_job and ("$" in _VARIABLE.sub("", path) or not re.fullmatch(r"[\w.+/${},:=-]+", path)):
+        raise ValueError(f"found {quoted(text)}; allowed behind job: a path of letters, digits, $NAME and ._+,:=-")
+    if not path.startswith("/") and not (in_job and path.startswith("$")):
         raise ValueError(f"found {quoted(path)}, which is not absolute; allowed: {_DIRECTORY}")
     if path != path.rstrip():
         raise ValueError(f"found {quoted(path)}, which ends with a space; allowed: {_DIRECTORY}")
@@ -89,10 +97,19 @@ def _directory(text: str) -> str:
         raise ValueError(
             f"found @ in {quoted(path)}, which mdtest reads as a separator between directories; allowed: {_DIRECTORY}"
         )
-    path = "/" + os.path.normpath(path).lstrip("/")
+    path = os.path.normpath(path) if path.startswith("$") else "/" + os.path.normpath(path).lstrip("/")
     if place := forbidden_reason(path, resolve=False):
         raise ValueError(f"found {quoted(path)}, which is {place}; allowed: {_DIRECTORY}")
-    return path
+    return f"{in_job}{path}"
+
+
+def resolved_in_job(directory: str, variables: Mapping[str, str]) -> re.Pattern[str]:
+    """What a job with these variables makes of a directory behind `job:`; of those that are not known, any text."""
+    parts = _VARIABLE.split(directory.removeprefix(IN_JOB))
+    names = [first or second for first, second in zip(parts[1::3], parts[2::3], strict=True)]
+    texts = [re.escape(variables[name]) if name in variables else ".+" for name in names]
+    pattern = "".join(itertools.chain(*itertools.zip_longest(map(re.escape, parts[::3]), texts, fillvalue="")))
+    return re.compile(pattern.rstrip("/"))
 
 
 def forbidden_reason(directory: str, resolve: bool) -> str:

@@ -1,18 +1,20 @@
 """JSON data -> a dataclass: the inverse of `dumps`, and of `dataclasses.asdict`. Pure.
 
-A field is a text, a number, a truth value, an enum of texts, a dataclass, a tuple or a mapping (by texts) of these, or
-one of these or None. An absent field has its default, since `dumps` leaves those out.
+A field is a text, a number, a truth value, an enum of texts, a path, a dataclass, a tuple or a mapping (by texts) of
+these, or one of these or None. An absent field has its default, since `dumps` leaves those out.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 Decoded = TypeVar("Decoded")
@@ -20,7 +22,11 @@ Decoded = TypeVar("Decoded")
 
 def dumps(value: Any) -> str:
     """A dataclass as JSON; fields with their default values are left out."""
-    return json.dumps(value, default=nondefault_fields, ensure_ascii=False)
+    return json.dumps(value, default=_plain, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else nondefault_fields(value)
 
 
 def nondefault_fields(value: Any) -> dict[str, Any]:
@@ -65,12 +71,13 @@ def _converter(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
         inner_reader = _converter(inner[0], pass_over)
         return lambda value: None if value is None else inner_reader(value)
     if origin is tuple:
-        return functools.partial(_tuple, _converter(inner[0], pass_over))
+        readers = [_converter(entry, pass_over) for entry in inner if entry is not Ellipsis]
+        return functools.partial(_tuple, readers * (Ellipsis not in inner) or itertools.repeat(readers[0]))
     if origin is Mapping:
         return functools.partial(_mapping, _converter(inner[1], pass_over))
     if is_dataclass(kind):
         return functools.partial(_dataclass, kind, pass_over)
-    return kind if issubclass(kind, StrEnum) else functools.partial(_scalar, kind)
+    return kind if issubclass(kind, StrEnum | Path) else functools.partial(_scalar, kind)
 
 
 @functools.cache
@@ -85,11 +92,12 @@ def _scalar(kind: type, value: Any) -> Any:
     return value
 
 
-def _tuple(read: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
+def _tuple(readers: Iterable[Callable[[Any], Any]], value: Any) -> tuple[Any, ...]:
+    """`readers`: of each entry."""
     if not isinstance(value, list):
         raise _WrongError("not a list")
     entries: list[Any] = []
-    for entry in value:
+    for entry, read in zip(value, readers, strict=False):
         try:
             entries.append(read(entry))
         except _WrongError as wrong:

@@ -109,6 +109,7 @@ class Command:
         return (*self.prefix, self.executable)[0].rpartition("/")[2]
 
 
+IN_JOB = "job:"  # before the directory of a target that exists only in a job, which resolves it on its first node
 LABEL = "--label"  # of srun: each line of the ranks' output begins with the rank's number
 
 
@@ -182,7 +183,13 @@ class Run:
     node: str = ""  # the only node where it may run, of a launch condition with `nodes: each`
     inputs: tuple[Input, ...] = ()
     gres: str = ""  # generic resources of each node
+    prepare: tuple[str, ...] = ()  # commands before it, in the attempt's directory, for which {directory} stands
     energy: str = ""  # what measures it: slurm; SECONDS rapl, SECONDS command PATH or SECONDS once PATH; "": nothing
+
+    @property
+    def is_in_job(self) -> bool:
+        """Whether its target exists only in its job."""
+        return self.directory.startswith(IN_JOB)
 
     @property
     def executable(self) -> str:

@@ -251,7 +251,7 @@ class MapOf:
         if len(node.pairs) > self.most:
             document.problem(at, f"found {len(node.pairs)} keys; allowed: {self.allowed}", node)
         values = []
-        for key, value in _unique(node, at, document):
+        for key, value in unique_pairs(node, at, document):
             name_read = self.key.read(key, (*at, key.text), document)
             value_read = self.value.read(_or_key(value, key), (*at, key.text), document)
             if name_read is not None:
@@ -349,7 +349,7 @@ class KeyedMap:
         if not isinstance(node, Mapping):
             return _refuse(node, at, document, self.allowed)
         values = self.absent(at, document)
-        pairs = list(_unique(node, at, document))
+        pairs = list(unique_pairs(node, at, document))
         given_keys = {key.text for key, _ in pairs}
         missing = [name for name, field in self.fields.items() if field.required and name not in given_keys]
         for key, value in pairs:
@@ -435,7 +435,7 @@ def _is_absent(value: YamlNode) -> bool:
     return isinstance(value, Scalar) and value.plain and not value.text
 
 
-def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scalar, YamlNode]]:
+def unique_pairs(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scalar, YamlNode]]:
     """The keys of a mapping with their values; a key that is not a scalar or appears twice is reported and left out."""
     first: dict[str, int] = {}
     for key, value in node.pairs:

@@ -13,7 +13,7 @@ import copy
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -53,6 +53,7 @@ _TYPOGRAPHIC = ("“", "”", "„", "‘", "’", "«", "»")  # word processor
 class YamlNode:
     line: int  # from 1, like the column
     column: int
+    file: str = field(default="", kw_only=True, compare=False)  # "" in a node that was not written
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Document:
     def __init__(self, data: bytes, file: str) -> None:
         """Parse `data`; `file` is its name in messages. Raises InputError if there is no tree."""
         self.file = file
-        self._problems: list[tuple[int, int, str]] = []
+        self._problems: list[tuple[str, int, int, str]] = []
         self._places: set[Place] = set()  # values that have a problem
         self._withholds = self._has_unread_name = False
         self._nodes: dict[Place, YamlNode] = {(): YamlNode(1, 1)}
@@ -130,7 +131,8 @@ class Document:
             near = near[:-1]
         reported_node = node or self._nodes[near]
         self._places.add(at)
-        problem = (reported_node.line, reported_node.column, f"{path_text(at)}: {message}" if at else message)
+        text = f"{path_text(at)}: {message}" if at else message
+        problem = (reported_node.file or self.file, reported_node.line, reported_node.column, text)
         if problem not in self._problems:  # a problem found in both profiles is reported once
             self._problems.append(problem)
 
@@ -141,14 +143,14 @@ class Document:
         """Raise InputError with all problems in the order of the file, if there are any."""
         if not self._problems:
             return
-        ordered = sorted(self._problems, key=lambda problem: problem[:2])
-        problems = [f"{self.file}:{line}:{column}: {message}" for line, column, message in ordered[:MAX_PROBLEMS]]
+        ordered = sorted(self._problems, key=lambda problem: (problem[0] != self.file, *problem[:3]))
+        problems = [f"{file}:{line}:{column}: {message}" for file, line, column, message in ordered[:MAX_PROBLEMS]]
         if len(ordered) > MAX_PROBLEMS:
             problems.append(f"{self.file}: {len(ordered) - MAX_PROBLEMS} more problems")
         raise InputError(*problems)
 
     def _stop(self, line: int, column: int, message: str) -> NoReturn:
-        self._problems.append((line, column, message))
+        self._problems.append((self.file, line, column, message))
         self.finish()
         raise AssertionError("finish raises where there is a problem")
 
@@ -163,7 +165,7 @@ class Document:
             self._stop(line, column, f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8")
         for match in re.finditer(_REFUSED, text):
             other = f"found the character U+{ord(match[0]):04X}; allowed: printable characters and spaces"
-            self._problems.append((*_position(text, match.start()), _NAMED.get(match[0], other)))
+            self._problems.append((self.file, *_position(text, match.start()), _NAMED.get(match[0], other)))
         self.finish()
         return text
 
@@ -210,7 +212,7 @@ class Document:
         import yaml
 
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
-        broken = Broken(line, column)
+        broken = Broken(line, column, file=self.file)
         if len(at) > MAX_DEPTH:
             self._stop(line, column, f"found more than {MAX_DEPTH} levels of nesting; allowed: up to {MAX_DEPTH}")
         if isinstance(event, yaml.AliasEvent):
@@ -220,7 +222,7 @@ class Document:
             self.problem(at, f"YAML anchors (&{event.anchor}) are not supported; remove it", broken)
         node: YamlNode
         if isinstance(event, yaml.ScalarEvent):
-            node = Scalar(line, column, event.value, not event.style)
+            node = Scalar(line, column, event.value, not event.style, file=self.file)
             if node.plain and node.text.startswith(_TYPOGRAPHIC):
                 self.problem(at, f'found the typographic quote {node.text[0]}; write plain quotes (") or none', broken)
                 return broken
@@ -228,14 +230,14 @@ class Document:
             items: list[YamlNode] = []
             while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
                 items.append(self._node(inner, (*at, len(items))))
-            node = Sequence(line, column, tuple(items))
+            node = Sequence(line, column, tuple(items), file=self.file)
         else:
             pairs = []
             while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
                 key = self._node(inner, (*at, "key"))
                 name = key.text if isinstance(key, Scalar) else "key"
                 pairs.append((key, self._node(next(self._events), (*at, name))))
-            node = Mapping(line, column, tuple(pairs))
+            node = Mapping(line, column, tuple(pairs), file=self.file)
         if event.tag is not None:
             self.problem(at, f"YAML tags ({quoted(event.tag)}) are not supported; remove it", broken)
             return broken

@@ -23,10 +23,10 @@ from campaign.core.runs import Cell, State
 from campaign.core.units import distinct_digits, listing, plural, utc
 from campaign.evidence import bundle, sample, verify
 from campaign.evidence.bundle_decision import NOT_FULLY_CHECKED
-from campaign.judge.attestation import preloaded_libraries
 from campaign.judge.campaign_jobs import unique_values
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.inputs import tuning_variables
+from campaign.judge.loaded_code import preloaded_libraries
 from campaign.judge.submission import RECORDS, Submission
 from campaign.pipeline import campaign_state
 from campaign.report.compare.comparison import CellComparison, CellVerdict, OfferComparison, Terms
@@ -213,7 +213,7 @@ def _condition_facts(case: Case) -> Iterator[tuple[str, str]]:
     environment = case.evidence.environment
     facts = {
         f"mount.{case.run.target}": environment.values("mount.type"),
-        "slurm.partition": [environment.variables.get("SLURM_JOB_PARTITION", "")],
+        "slurm.partition": [environment.partition],
         "binary": [
             text[:SHORT] for text in (*environment.values("executable.sha256"), case.observation.binary_sha256 or "")
         ],

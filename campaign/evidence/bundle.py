@@ -264,7 +264,8 @@ def _copy_evidence(
     campaign, pack, paths = definition.campaign, definition.pack, definition.paths
     assert pack.path is not None, "a pack that was read has its path"
     _copy(campaign.path, data / "campaign.yaml")
-    _copy(pack.path, data / "rules" / f"{pack.id}.yaml")
+    for file in (pack.path, *pack.bases):
+        _copy(file, data / "rules" / file.name)
     copies = {str(path): f"files/{number}-{path.name}" for number, path in enumerate(files_to_copy, 1)}
     for path, name in copies.items():
         _copy(Path(path), data / name)

@@ -83,6 +83,7 @@ class BundleFacts:
     source: bool = False  # the benchmark's source is in it
     part: str = ""  # of an RFP
     coverage: Coverage = NOTHING_COVERED
+    source_unproven: bool = False  # another program than the built-in one, of which no published source is named
 
     @property
     def title(self) -> str:
@@ -277,6 +278,8 @@ def _questions(
         missing_proofs.append("nothing measured again")
     if facts.source and buyers.REBUILD not in facts.proofs:
         missing_proofs.append("not built again")
+    if facts.source_unproven:
+        missing_proofs.append("source unproven")
     if coverage_gap(facts.proofs, facts.coverage):
         missing_proofs.append(str(facts.coverage))
     yield Question("proof", listing(facts.proofs) or "none", listing(missing_proofs) or "all that can be given")

@@ -268,11 +268,11 @@ def rebuild(data: Path, submission: Submission, mpicc: str, cflags: str, foreign
 
 def build_differences(old: facts.Build, new: facts.Build) -> Iterator[BuildDifference]:
     """The differences between the two records, causes before effects."""
-    for field in ("source_tree", "compiler", "mpi", "command"):
+    for field in ("source_tree", "compiler", "mpi", "command", "preprocessed"):
         before, after = getattr(old, field), getattr(new, field)
         if before and before != after:
             yield BuildDifference(field.replace("_", " "), before, after)
-    for field in ("flags", "libraries"):
+    for field in ("flags", "libraries", "environment", "inputs"):
         old_words, new_words = (_words(getattr(build, field)) for build in (old, new))
         if old_words != new_words:
             removed = [word for word in old_words if word not in new_words]

@@ -38,7 +38,7 @@ from campaign.report import clauses, decision, findings_view, table
 
 # These decide nothing.
 TEXT_FIELDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause", "clauses"})
-NOT_COMPARED = frozenset({"id", "path", "digest", "profile", "values", "checks", "parameters"}) | TEXT_FIELDS
+NOT_COMPARED = frozenset({"id", "path", "bases", "digest", "profile", "values", "checks", "parameters"}) | TEXT_FIELDS
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
 CLAUSES = ("tables/clauses.csv", "tables/clauses.json")  # if the pack lists those of its document
@@ -145,7 +145,7 @@ def evaluate(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = No
 def _open_evidence(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[Definition, dict[Path, Path]]]:
     """The campaign with what its file names taken from the evidence: `Evaluation.named_files`."""
     record = read_names(evidence)
-    packs_in_evidence = list((evidence / "rules").glob("*.yaml"))
+    packs_in_evidence = packs.packs_in(evidence / "rules")
     if len(packs_in_evidence) != 1:
         raise ValueError(f"rules/: found {len(packs_in_evidence)} rule packs; expected one")
     files = {path: evidence / name for path, name in record.files.items()}
@@ -257,7 +257,7 @@ class Rules:
 
 def choose_rules(named_pack: RulePack | None, evidence: Path) -> Rules:
     """Select the pack for judging the evidence. Raises InputError if the pack in it cannot be read."""
-    paths = list((evidence / "rules").glob("*.yaml"))
+    paths = packs.packs_in(evidence / "rules")
     if len(paths) != 1:
         return Rules(RulesCopy.BUNDLE)  # the re-evaluation reports it
     vendors = packs.load(paths[0])

@@ -220,6 +220,7 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
         replace(finding, waived=accepted_by(finding, ())) if finding.open else finding for finding in findings
     )
     buyers_evaluation = buyers_evaluation and _without_bundle_rules(buyers_evaluation)
+    submission = buyers_evaluation.submission if buyers_evaluation else None
     facts = BundleFacts(
         name,
         (signature.signer or signature.key) if signature else "",
@@ -230,8 +231,9 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
         (data / provenance.SOURCE).is_file(),
         buyer.part,
         coverage,
+        bool(submission and submission.campaign.benchmark.external and submission.sources.comparison is None),
     )
-    decision = decide_on_bundle(facts, findings, buyers_evaluation.submission if buyers_evaluation else None)
+    decision = decide_on_bundle(facts, findings, submission)
     about = facts.title, len(bag.digests), bag.size, signature, tool, chain
     return VerifiedPart(*about, findings, buyers_evaluation, evaluation, decision, proofs, coverage)
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import PurePosixPath
+from collections.abc import Iterator, Sequence
 
 from campaign.core.findings import Finding
-from campaign.core.grouping import grouped
 from campaign.core.records import Attestation, RankGroup
 from campaign.core.runs import SRUN
 from campaign.core.units import distinct_digits, listing
-from campaign.judge.findings import lifted_by_buyer, note, to_explain_at_full_size, unchecked, violation
+from campaign.judge.findings import note, to_explain_at_full_size, unchecked, violation
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 
@@ -28,12 +26,8 @@ SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
 CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # how much two readings of one clock around a run may differ
 IDLE_S, IDLE_SHARE = 10.0, 0.25  # part of a run outside of its phases; 32 processes on 2 cores had 7 s of 22
 NODES_S = 60.0  # how much a node's clock may differ from the job's record of the run
-PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
 _VERSION = re.compile(r"campaign bench (\d+)\.(\d+)\.(\d+)\S*")
 _LOADER = re.compile(r"LD_\w+|GLIBC_TUNABLES")
-_C_LIBRARY = re.compile(r"lib(?:c|pthread|rt)[.-][\w.-]*|ld-musl-[\w.-]+|libc\.musl-[\w.-]+")
-_MPI = re.compile(r"lib(?:p?mpi|mpich|pmpi)[\w.+-]*")
-_SYSTEM = re.compile(r"/(?:usr/)?lib\w*(?:/.*)?")
 
 
 def attestations(case: Case) -> Sequence[tuple[Case, Attestation]]:
@@ -43,84 +37,6 @@ def attestations(case: Case) -> Sequence[tuple[Case, Attestation]]:
         for phase in case.phases.values()
         if phase.observation.attestation is not None
     ]
-
-
-def preloaded_libraries(case: Case) -> Iterator[tuple[str, str]]:
-    """Variables, and the file of a node, by which libraries were loaded before a program's own, with their values."""
-    environment, seen = case.evidence.environment, case.evidence.witness.preloads
-    for name in PRELOADS:
-        values = (environment.variables.get(name, ""), *environment.values(f"env.{name}"), *seen.get(name, ()))
-        yield from ((name, value) for value in values)
-    for group in (group for _, attestation in attestations(case) for group in attestation.groups):
-        yield from ((name, group.variables[name]) for name in PRELOADS if name in group.variables)
-    yield from (("/etc/ld.so.preload", value) for value in environment.values("ld.so.preload"))
-
-
-def replaced_functions(case: Case) -> Iterator[tuple[str, list[str]]]:
-    """Files loaded between the benchmark and the C library or MPI, each with the functions that it replaces."""
-    for _, attestation in attestations(case):
-        for group in attestation.groups:
-            # The file may be the program itself, as with static linking.
-            program_files = {
-                path for path, digest in group.objects.items() if digest == case.observation.binary_sha256
-            } | {"[vdso]"}
-            functions_by_file = grouped(
-                (path or "memory without a file", function)
-                for function, path in group.functions.items()
-                if path not in program_files
-                and not (_MPI if function.startswith("MPI_") else _C_LIBRARY).fullmatch(PurePosixPath(path).name)
-            )
-            yield from functions_by_file.items()
-
-
-def check_loaded_code(case: Case) -> Iterator[Finding]:
-    """SRC-04: all ranks have loaded the same code, as the job's nodes found it for the program."""
-    for phase, attestation in attestations(case):
-        for group in attestation.groups[1:]:
-            first = attestation.groups[0].objects
-            other_files = [
-                path for path, digest in group.objects.items() if digest and first.get(path, digest) != digest
-            ]
-            if other_files:
-                yield violation(
-                    "the ranks loaded different code: {files}",
-                    _rank_text(attestation.groups[0]),
-                    _rank_text(group),
-                    files=listing(other_files),
-                )
-        for group in attestation.groups[:1]:
-            yield from _check_libraries(phase, group)
-
-
-def _rank_text(group: RankGroup) -> str:
-    return f"as on rank {group.first_rank} ({group.first_node})"
-
-
-def _check_libraries(case: Case, group: RankGroup) -> Iterator[Finding]:
-    """Each library of the program was loaded, with the content that the job hashed on that node."""
-    environment = case.evidence.environment
-    loaded_hashes = set(group.objects.values())
-    if "" in loaded_hashes or not group.objects or case.run.launcher.image:
-        return  # a file that could not be read; an image has libraries of its own, which the nodes do not see
-    other_libraries = []
-    for name in environment.fact_names("library."):
-        path, _, digest = environment.by_node(name).get(group.first_node, "").rpartition(" ")
-        if re.fullmatch(r"[0-9a-f]{64}", digest) and digest not in loaded_hashes:
-            other_libraries.append(path)
-    if other_libraries and (names := _added_variables(case, group)):
-        # Their paths were looked up with the variables of the job.
-        yield unchecked(
-            "the ranks loaded libraries that the job looked up with another {names}",
-            listing(other_libraries),
-            "not loaded, or with other content",
-            names=listing(names),
-        )
-    elif other_libraries:
-        yield lifted_by_buyer(
-            "the ranks loaded libraries that differ from those which the job recorded for the program",
-            listing(other_libraries),
-            "not loaded, or with other content",
-        )
 
 
 def check_compiler(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
@@ -137,33 +53,6 @@ def check_compiler(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
                 attestation.compiler,
                 compiler,
                 about=phase.subject,
-            )
-
-
-def note_other_directories(cases: Iterable[Case]) -> Iterator[Finding]:
-    """SRC-05: files loaded from other directories than those of the system and of the linked libraries."""
-    first_attempts: dict[tuple[str, ...], str] = {}  # the first attempt with these files
-    for phase, attestation in (pair for case in cases for pair in attestations(case)):
-        environment = phase.evidence.environment
-        libraries = (text for name in environment.fact_names("library.") for text in environment.values(name))
-        linked = {text.rpartition(" ")[0].rpartition("/")[0] for text in libraries}
-        for group in attestation.groups:
-            known_directories = linked | {path.rpartition("/")[0] for path in group.functions.values()}
-            other_files = [
-                path
-                for path, digest in {**group.objects, **attestation.loaded_later}.items()
-                if digest != phase.observation.binary_sha256
-                and not _SYSTEM.fullmatch(path)
-                and not any(path.startswith(f"{top}/") for top in known_directories if top)
-            ]
-            first_attempts.setdefault(tuple(other_files), phase.subject)
-    for files, subject in first_attempts.items():
-        if files:
-            yield note(
-                "code loaded from directories other than those of the system and of the linked libraries",
-                "",
-                listing(files),
-                about=subject,
             )
 
 
@@ -269,7 +158,7 @@ def _check_loader_variables(case: Case, group: RankGroup) -> Iterator[Finding]:
     launcher, set_by_launcher = case.run.launcher, case.evidence.loader_variables.get("")
     if launcher.prefix:
         return  # a declared prefix may set any variable
-    for name, value in _added_variables(case, group).items():
+    for name, value in added_variables(case, group).items():
         of_job = listing(_values_of_job(case, name)) or "not set"
         if (
             set_by_launcher is not None
@@ -294,7 +183,7 @@ def _check_loader_variables(case: Case, group: RankGroup) -> Iterator[Finding]:
             yield violation("{name} differs between the ranks and the job", of_job, value, name=name)
 
 
-def _added_variables(case: Case, group: RankGroup) -> dict[str, str]:
+def added_variables(case: Case, group: RankGroup) -> dict[str, str]:
     """The loader's variables of ranks with another value than any node's processes of the job had."""
     return {
         name: value

@@ -8,30 +8,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.runs import State
 from campaign.core.units import listing, plural
-from campaign.judge.attestation import (
-    PRELOADS,
-    check_compiler,
-    check_loaded_code,
-    note_other_directories,
-    preloaded_libraries,
-    replaced_functions,
-)
+from campaign.judge.attestation import check_compiler
+from campaign.judge.build_inputs import check_build_inputs
 from campaign.judge.findings import (
     BUILTIN,
     complete_findings,
     left_to_buyer,
-    lifted_by_buyer,
     to_explain,
     unchecked,
     unchecked_by_buyer,
     violation,
 )
+from campaign.judge.loaded_code import check_loaded_code, check_loaded_files
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -293,12 +287,11 @@ def _check_nodes_of_files(case: Case, files: Iterable[ExecutedFile]) -> Iterator
 def check_build_record(submission: Submission) -> Iterator[Finding]:
     """Compiler, flags and libraries in the build record; libraries of `LD_PRELOAD`, `LD_AUDIT` and
     `/etc/ld.so.preload`, disclosed in `slurm.environment` or by a text of `system` with the value; libraries that
-    replace functions of the C library or MPI; code from other directories (noted).
+    replace functions of the C library or MPI, and code of no package of the nodes, by path and SHA-256; what the build
+    was given besides its source.
     """
     finished = finished_cases(submission)
-    yield from _check_preloads(submission, finished)
-    yield from _check_replaced_functions(submission, finished)
-    yield from note_other_directories(finished)
+    yield from check_loaded_files(submission, finished)
     of_case = ((case, {program.sha256 for program in case.programs} - {""}) for case in finished)
     cases_by_hash = grouped((digest, case) for case, digests in of_case for digest in digests)
     cases_by_hash |= {digest: [] for digest in submission.programs}
@@ -309,6 +302,7 @@ def check_build_record(submission: Submission) -> Iterator[Finding]:
         if build is None:
             yield violation("build record missing", f"the build of {digest}", "none")
             continue
+        yield from check_build_inputs(build)
         for case in cases[:1]:
             yield from check_compiler(case, digest, build.compiler)
         build_fields: dict[str, object] = {"compiler": build.compiler, "flags": build.flags}
@@ -372,53 +366,6 @@ def check_published_source(submission: Submission) -> Iterator[Finding]:
                 f"tree {build.source_tree}",
                 version=published.version,
             )
-
-
-def _check_preloads(submission: Submission, finished: list[Case]) -> Iterator[Finding]:
-    """Libraries loaded before a program's own. What the campaign file says of them is their explanation."""
-    campaign = submission.campaign
-    disclosed = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
-    subjects_by_library = grouped((loaded, case.subject) for case in finished for loaded in preloaded_libraries(case))
-    first = {loaded: subject for loaded, (subject, *_) in subjects_by_library.items()} | dict.fromkeys(
-        disclosed, "every attempt"
-    )
-    for (name, value), subject in first.items():
-        if not value.strip():
-            continue
-        finding = lifted_by_buyer(
-            "{name} loads {library} into the benchmark (first in {attempt})",
-            "no library, or one that the buyer accepts",
-            value,
-            name=name,
-            library=value,
-            attempt=subject,
-        )
-        yield replace(finding, explained=_disclosure(submission, (name, value) in disclosed, value))
-
-
-def _check_replaced_functions(submission: Submission, finished: list[Case]) -> Iterator[Finding]:
-    """Libraries that replace functions that measure. What the campaign file says of them is their explanation."""
-    subjects_by_library = grouped(
-        ((path, listing(functions)), case.subject) for case in finished for path, functions in replaced_functions(case)
-    )
-    for (path, function_names), (subject, *_) in subjects_by_library.items():
-        in_environment = any(path in text for _, text in submission.campaign.slurm.environment)
-        finding = lifted_by_buyer(
-            "{library} is loaded before the C library or MPI and replaces {functions} (first in {attempt})",
-            "the functions of the C library and MPI themselves, or of a library that the buyer accepts",
-            path,
-            library=path,
-            functions=function_names,
-            attempt=subject,
-        )
-        yield replace(finding, explained=_disclosure(submission, in_environment, path))
-
-
-def _disclosure(submission: Submission, in_environment: bool, library: str) -> str:
-    """Where the campaign file names a library; "" if it does not."""
-    system_keys = [name for name, text in submission.campaign.system if library in text]
-    places = [*["slurm.environment"] * in_environment, *(f"system, {name}" for name in system_keys)]
-    return f"named in the campaign file ({listing(places)})" if places else ""
 
 
 def finished_cases(submission: Submission) -> list[Case]:

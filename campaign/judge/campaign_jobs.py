@@ -242,10 +242,7 @@ def _check_planned_partition(planned: Partition, finished: Iterable[Case]) -> It
     """The jobs ran in the partition, and on nodes, from which the plan took its numbers."""
     planned_nodes = {*planned.names, *(environment.node for environment in planned.unusable)}
     environments = {id(case.evidence.environment): case.evidence.environment for case in finished}.values()
-    ran_in = {
-        environment.variables.get("SLURM_JOB_PARTITION") or environment.job.get("Partition", "")
-        for environment in environments
-    }
+    ran_in = {environment.partition for environment in environments}
     if other_partitions := sorted(ran_in - {"", *planned.name.split(",")}):
         yield to_explain(
             "jobs ran in another partition than that in plan.json", planned.name, listing(other_partitions)

@@ -9,13 +9,16 @@ from types import MappingProxyType
 
 from campaign.config.rules import facts, formulas, sweeps
 from campaign.config.rules.entries import Requirement
+from campaign.config.rules.pack import RulePack
 from campaign.core.findings import Finding
 from campaign.core.formula import Condition, Value, aggregate, aggregated_name
 from campaign.core.grouping import grouped
 from campaign.core.records import Record
 from campaign.core.runs import Cell
 from campaign.core.units import digits, distinct_digits
-from campaign.judge.findings import Form, at_full_size, to_explain, unchecked, violation
+from campaign.judge.answers import cells_of_findings
+from campaign.judge.findings import Form, at_full_size, complete_findings, to_explain, unchecked, violation
+from campaign.judge.rows import projected_corners
 from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
@@ -24,6 +27,7 @@ from campaign.results.fact_values import fact_values
 
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 FOUND = "clause {clause} requires {condition}; found {values}"
+_DOUBTFUL = "clause {clause} requires {condition}; met, but not within the uncertainty of {values}"
 NO_RECORDS: Mapping[str, Record] = MappingProxyType({})
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 
@@ -96,11 +100,19 @@ def _applicable_conditions(case: Case, rule: str, over: str = "") -> Iterator[tu
     filled in.
     """
     planned = formulas.numbers(case.run.geometry, case.values)
+    for requirement, condition in _conditions_of_line(case.pack, case.run.launch, case.run.files, planned, over):
+        if case.pack.judging_rule(requirement) == rule:
+            yield requirement, condition
+
+
+def _conditions_of_line(
+    pack: RulePack, launch: str, files: str, planned: Mapping[str, float], over: str = ""
+) -> Iterator[tuple[Requirement, Condition]]:
+    """The conditions for a launch condition and a file configuration, with the planned values filled in."""
     texts = {name: f"{number:.15g}" for name, number in planned.items()}
-    for requirement in case.pack.requires:
-        applies = case.run.launch in (requirement.launch or [case.run.launch])
-        applies = applies and case.run.files in (requirement.files or [case.run.files])
-        if applies and requirement.over == over and case.pack.judging_rule(requirement) == rule:
+    for requirement in pack.requires:
+        applies = launch in (requirement.launch or [launch]) and files in (requirement.files or [files])
+        if applies and requirement.over == over:
             yield requirement, Condition.parse(sweeps.fill(requirement.holds, texts))
 
 
@@ -297,6 +309,51 @@ def _value_and_place(case: Case, name: str) -> tuple[Value, str] | None:
 def _requirement_form(requirement: Requirement, full: bool) -> Form:
     form = to_explain if requirement.explain else violation
     return at_full_size(form, full) if requirement.full_size else form
+
+
+def check_projected_conditions(submission: Submission) -> Iterator[Finding]:
+    """The findings of GEO-05, RES-01 and RES-02 about projected results: by their counts, by variables and by the
+    results of their table line, over the uncertainty of the projected ones. Conditions on an output have none here.
+    """
+    concerned = cells_of_findings(submission)
+    for line, of_line in grouped((row.cell.line, row) for row in submission.rows if row.value is not None).items():
+        rows = {formulas.name_of(row.cell.operation): row for row in of_line}
+        projections = {name: row.projection for name, row in rows.items() if row.projection}
+        planned = {
+            name: number
+            for projection in projections.values()
+            for name, number in formulas.numbers(projection.geometry, submission.pack.values_of(*line)).items()
+        }
+        numbers = planned | {name: row.value for name, row in rows.items() if row.value is not None}
+        for requirement, condition in _conditions_of_line(submission.pack, *line[1:], planned) if projections else ():
+            ends = {name: projections[name].ends for name in condition.names if name in projections}
+            rule = submission.pack.judging_rule(requirement)
+            if {*condition.names} <= numbers.keys() and (ends or rule == "GEO-05"):
+                cells = [rows[name].cell for name in ends or projections]
+                findings = _check_projected(submission, requirement, condition, cells, numbers, ends)
+                yield from complete_findings(rule, "", findings, concerned)
+
+
+def _check_projected(
+    submission: Submission,
+    requirement: Requirement,
+    condition: Condition,
+    cells: Sequence[Cell],
+    numbers: Mapping[str, float],
+    ends: Mapping[str, tuple[float, float]],
+) -> Iterator[Finding]:
+    """Whether a condition holds at the projected numbers, and at all their ends."""
+    corners = projected_corners(numbers, ends)
+    failures = [_result_condition_failure(condition, corner) for corner in (numbers, *corners)]
+    ranges = {name: f" (projected, {digits(low)} to {digits(high)})" for name, (low, high) in ends.items()}
+    values = ", ".join(f"{name} {digits(numbers[name])}{ranges.get(name, '')}" for name in condition.names)
+    texts = {"clause": requirement.clause, "condition": str(condition), "values": values}
+    if failures[0]:
+        form = _requirement_form(requirement, submission.full)
+        yield from submission.per_line(form, cells, FOUND, *failures[0], **texts)
+    elif missed := next(filter(None, failures), None):
+        form = _requirement_form(replace(requirement, explain=True), submission.full)
+        yield from submission.per_line(form, cells, _DOUBTFUL, *missed, **texts)
 
 
 def _named_records(case: Case, part: Case) -> dict[str, Record]:

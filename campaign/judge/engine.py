@@ -163,10 +163,13 @@ def _findings_with_answers(
 
 def judge_submission(submission: Submission) -> tuple[Finding, ...]:
     """All findings of the pack's rules about a campaign, except those of its single attempts."""
-    findings = judge_by_rules(
-        RULES, submission.pack.checks, submission, CAMPAIGN, concerned=cells_of_findings(submission)
-    )
-    return with_answers(submission, findings)
+    return with_answers(submission, _campaign_findings(submission, submission.pack.checks.keys()))
+
+
+def _campaign_findings(submission: Submission, rules: Set[str]) -> Iterator[Finding]:
+    """Those of these rules about the campaign, and those of rules about attempts on what no attempt gave."""
+    yield from judge_by_rules(RULES, rules, submission, CAMPAIGN, concerned=cells_of_findings(submission))
+    yield from conditions.check_projected_conditions(submission)
 
 
 def judge_campaign(submission: Submission) -> Submission:
@@ -184,7 +187,7 @@ def judge_campaign(submission: Submission) -> Submission:
 def judge_plan(submission: Submission) -> Submission:
     """A campaign before it runs, with the findings that its file, programs, sources and partition decide."""
     rules = submission.pack.checks.keys() - OF_ENDED
-    findings_before = [*judge_by_rules(RULES, rules, submission, CAMPAIGN, concerned=cells_of_findings(submission))]
+    findings_before = [*_campaign_findings(submission, rules)]
     for run in submission.runs:
         cells = run.cells()
         if run.repetition == 1 and not is_left_out(submission.campaign, cells):
@@ -210,7 +213,7 @@ def planned_case(submission: Submission, run: Run) -> Case:
 
 def _without_measurement(submission: Submission) -> Iterator[Finding]:
     """Results that the vendor did not measure, whatever rules the pack lists: the buyer accepts them or not."""
-    wordings = {Status.DECLINED: "declined: {reason}", Status.PROJECTED: "not measured, but {reason}"}
+    wordings = {Status.DECLINED: "declined: {reason}", Status.PROJECTED: "{reason}"}
     cells_by_note = grouped(((row.status, row.note), row.cell) for row in submission.rows if row.status in wordings)
     for (status, reason), cells in cells_by_note.items():
         findings = [

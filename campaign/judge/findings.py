@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,12 +11,13 @@ from typing import Any
 
 from campaign.core.findings import Finding, Move, Severity
 from campaign.core.runs import Cell
-from campaign.core.units import plural
+from campaign.core.units import listing, plural
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
 
 Form = Callable[..., Finding]  # makes a finding: form(wording, expected, actual)
 CAMPAIGN = "campaign"  # the subject of findings about no single cell or attempt
+MOST_LISTED = 5  # files, of which a path may have 150 characters: a text of the buyer's terms has up to 2,000
 BUILTIN = "campaign bench "  # how the built-in benchmark names itself
 
 
@@ -130,6 +132,14 @@ def processes_on(processes: int, nodes: int) -> str:
 
 def shorten(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def hashed_listing(texts: Sequence[str]) -> str:
+    """The first texts, with the SHA-256 of all, sorted, where there are more: the terms' texts are not endless."""
+    if len(texts) <= MOST_LISTED:
+        return ", ".join(texts)
+    digest = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
+    return f"{listing(texts, MOST_LISTED)}; SHA-256 of this list, sorted: {digest}"
 
 
 def first_problem(environment: Environment) -> str:

@@ -25,7 +25,7 @@ from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
-from campaign.slurm.partitions import OUTSIDE
+from campaign.slurm.partitions import OUTSIDE, Partition
 
 
 @attempt_rule(
@@ -229,10 +229,10 @@ def _shared_machine(case: Case, names: Sequence[str]) -> Finding:
     remedy="run on all usable nodes and cores of the partition, or submit a projection to that size",
 )
 def check_concurrency(submission: Submission) -> Iterator[Finding]:
-    """Whole-system conditions and shares compared with the partition as Slurm reports it, processes per node compared
-    with the recorded cores (W if Slurm reports fewer).
+    """Whole-system conditions and shares compared with the partition as Slurm reports it (of a list: the job's),
+    processes per node compared with the recorded cores (W if Slurm reports fewer).
     """
-    partition = submission.partition
+    ran_in = {case.subject: case.evidence.environment.partition for case in submission.results}
     for condition in submission.pack.launch:
         if not condition.by_partition:
             continue
@@ -240,12 +240,13 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
         if not planned:
             continue
         subject = f"*/{condition.id}/*/*"
-        if partition is None:
+        if submission.partition is None:
             yield unchecked("the partition's size was not recorded", about=subject)
             continue
-        smallest = condition.smallest_geometry(partition.job_nodes, partition.processors(submission.campaign.slurm))
+        partitions = {row.cell: submission.partition.of_job(ran_in.get(row.origin, "")) for row in planned}
         for row in planned:
-            geometry = row.geometry
+            geometry, partition = row.geometry, partitions[row.cell]
+            smallest = condition.smallest_geometry(partition.job_nodes, partition.processors(submission.campaign.slurm))
             if geometry is not None and (geometry.processes < smallest.processes or geometry.nodes < smallest.nodes):
                 yield violation(
                     "below the maximum concurrency of partition {partition}, without a projection to it"
@@ -266,23 +267,28 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
                     f"{plural(len(row.by_node), 'node')}; not {listing(lacking)}",
                     about=row.cell,
                 )
-        unavailable_nodes = [node for node in partition.unusable if node.why != OUTSIDE]
-        if unavailable_nodes:
-            yield to_explain(
-                "some nodes of the partition were unavailable, so that they were not measured"
-                if condition.each_node
-                else "some nodes of the partition were unavailable for the maximum-concurrency run",
-                f"{partition.nodes} nodes",
-                ", ".join(str(node) for node in unavailable_nodes),
-                about=subject,
-            )
-        if condition.whole_system and partition.job_nodes < partition.usable:
-            yield to_explain(
-                "Slurm gives one job fewer nodes than the partition has",
-                plural(partition.usable, "node"),
-                f"{plural(partition.job_nodes, 'node')} ({partition.limits[0]})",
-                about=subject,
-            )
+        for partition in dict.fromkeys(partitions.values()):
+            findings = _check_unused_nodes(condition, partition)
+            yield from (replace(finding, subject=subject) for finding in findings)
+
+
+def _check_unused_nodes(condition: LaunchCondition, partition: Partition) -> Iterator[Finding]:
+    """Nodes of a partition that no job could use, or that one job does not get."""
+    unavailable_nodes = [node for node in partition.unusable if node.why != OUTSIDE]
+    if unavailable_nodes:
+        yield to_explain(
+            "some nodes of the partition were unavailable, so that they were not measured"
+            if condition.each_node
+            else "some nodes of the partition were unavailable for the maximum-concurrency run",
+            f"{partition.nodes} nodes",
+            ", ".join(str(node) for node in unavailable_nodes),
+        )
+    if condition.whole_system and partition.job_nodes < partition.usable:
+        yield to_explain(
+            "Slurm gives one job fewer nodes than the partition has",
+            plural(partition.usable, "node"),
+            f"{plural(partition.job_nodes, 'node')} ({partition.limits[0]})",
+        )
 
 
 def _check_idle_cores(submission: Submission, condition: LaunchCondition) -> Iterator[Finding]:

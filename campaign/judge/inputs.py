@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from campaign.config.format import Target
 from campaign.config.system import ADMINISTRATOR_TUNING, USER_TUNING, placeholder
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
@@ -151,7 +152,7 @@ _TUNES = re.compile(
 )
 def check_tuning(submission: Submission) -> Iterator[Finding]:
     """Separate entries; variables of MPI, network and loader (`OMPI_MCA_*`, `UCX_*`, `LD_PRELOAD` …) set in the jobs,
-    not by Slurm, and not named under `system`; in a rehearsal noted.
+    not by Slurm, and not named under `system`; commands before each run (`prepare`); in a rehearsal noted.
     """
     entries = dict(submission.campaign.system)
     user, administrator = entries.get(USER_TUNING, ""), entries.get(ADMINISTRATOR_TUNING, "")
@@ -178,6 +179,22 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
             "named under system (tuning by users) or slurm.environment",
             listing(unsaid),
         )
+    for target in submission.campaign.targets:
+        if target.prepare:
+            yield to_explain_at_full_size(submission.full)(
+                "commands prepare the directory of each run on target {target}",
+                "none",
+                listing(_preparations(submission, target)),
+                about=f"{target.name}/*/*/*",
+                target=target.name,
+            )
+
+
+def _preparations(submission: Submission, target: Target) -> list[str]:
+    """The commands before runs on a target, each with what it printed in one of the runs."""
+    cases = [case for case in submission.results if case.run.target == target.name]
+    outputs = {entry.command: entry.output or "no output" for case in cases for entry in case.evidence.prepared}
+    return [f"{command} ({outputs[command]})" if command in outputs else command for command in target.prepare]
 
 
 def tuning_variables(environment: Environment) -> set[str]:

@@ -24,7 +24,6 @@ from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, pass_on_limit
 from campaign.core.findings import Finding
 from campaign.core.paths import Paths
-from campaign.judge.rows import projection_of
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.cells import Row
@@ -91,9 +90,8 @@ def findings_of(text: str) -> tuple[Finding, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _KeptRow:
-    row: Row  # without its run and projection, which the plan and the campaign file have
+    row: Row  # without its run, which the plan has
     run: str  # its id
-    is_projected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +101,7 @@ class _Judgement:
 
 
 def judgement_json(submission: Submission) -> str:
-    rows = [
-        _KeptRow(replace(row, run=None, projection=None), row.run.id if row.run else "", row.projection is not None)
-        for row in submission.rows
-    ]
+    rows = [_KeptRow(replace(row, run=None), row.run.id if row.run else "") for row in submission.rows]
     return dumps(_Judgement(tuple(rows), submission.findings))
 
 
@@ -115,14 +110,7 @@ def with_judgement(submission: Submission, text: str) -> Submission:
     judgement = decode(_Judgement, json.loads(text))
     ids = {kept_row.run for kept_row in judgement.rows}
     runs = {run.id: run for run in submission.runs if run.id in ids}
-    rows = [
-        replace(
-            kept_row.row,
-            run=runs.get(kept_row.run),
-            projection=projection_of(submission.campaign, kept_row.row.cell) if kept_row.is_projected else None,
-        )
-        for kept_row in judgement.rows
-    ]
+    rows = [replace(kept_row.row, run=runs.get(kept_row.run)) for kept_row in judgement.rows]
     return replace(submission, rows=tuple(rows), findings=judgement.findings)
 
 

@@ -237,8 +237,9 @@ def _check_inputs(projection: Projection, logs: Mapping[Path, str]) -> Iterator[
 
 
 def _projections(submission: Submission) -> Iterator[tuple[Row, Projection]]:
+    """The projections of the campaign file; what is computed from them follows from the pack."""
     for row in submission.rows:
-        if row.projection is not None:
+        if row.projection is not None and not row.projection.parts:
             yield row, row.projection
 
 

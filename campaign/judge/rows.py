@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
 
@@ -16,9 +16,9 @@ from campaign.core import formula, units
 from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.records import Record
-from campaign.core.runs import Attempt, Cell, Run, State, Status, matches
+from campaign.core.runs import Attempt, Cell, Geometry, Run, State, Status, matches
 from campaign.plan import matrix
-from campaign.results.case import Case, cases_by_node, numbers_of, reported_node_case, valid_by_line
+from campaign.results.case import Case, cases_by_node, number_of, reported_node_case, valid_by_line
 from campaign.results.cells import Basis, Row
 from campaign.statistics import intervals
 
@@ -56,7 +56,8 @@ def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row
     """The rows with the findings about the campaign as a whole: a violation about a cell makes it invalid."""
     judged_rows = [_add_findings(row, [finding for finding in findings if _is_about_row(finding, row)]) for row in rows]
     invalid = {_source_key(row.record): row.cell for row in judged_rows if row.record and row.status is Status.INVALID}
-    return tuple(_invalidate_computed(row, invalid) for row in judged_rows)
+    cells = {row.cell for row in judged_rows if row.status is Status.INVALID}
+    return tuple(_invalidate_computed(row, invalid, cells) for row in judged_rows)
 
 
 def _is_about_row(finding: Finding, row: Row) -> bool:
@@ -67,15 +68,18 @@ def _source_key(record: Record) -> tuple[str, str]:
     return record.source.file, record.operation
 
 
-def _invalidate_computed(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
-    """A number computed from an invalid one is invalid too."""
-    parts = list(row.record.parts) if row.record and row.status is Status.MEASURED else []
-    while parts:
+def _invalidate_computed(row: Row, invalid: Mapping[tuple[str, str], Cell], cells: Collection[Cell]) -> Row:
+    """A number computed from an invalid one is invalid too. `cells`: the invalid ones, also without a record."""
+    if not row.status.counts:
+        return row
+    parts = list(row.record.parts) if row.record else []
+    cell = next((part for part in row.projection.parts if part in cells), None) if row.projection else None
+    while parts and cell is None:
         part = parts.pop()
-        if cell := invalid.get(_source_key(part)):
-            return replace(row, status=Status.INVALID, note=f"computed from {cell}, which is invalid")
+        cell = invalid.get(_source_key(part))
         parts += part.parts
-    return row
+    note = f"computed from {cell}, which is invalid{f'; {row.note}' if row.projection else ''}"
+    return replace(row, status=Status.INVALID, note=note) if cell else row
 
 
 def _add_findings(row: Row, findings: Sequence[Finding]) -> Row:
@@ -100,11 +104,9 @@ def _fill_row(row: Row, campaign: Campaign, operation: Operation, attempted: Seq
             return row
         meters = {node: case.metered for node, case in nodes.items() if node}
         return replace(row, energy=result.metered, energy_by_node=meters, metered_by=campaign.energy.method)
-    projection = projection_of(campaign, row.cell)
+    projection = next((entry for entry in campaign.projections if matches(row.cell, entry.cells)), None)
     if projection is not None:
-        value = projection.value
-        note = _projection_note(projection, value)
-        return replace(row, status=Status.PROJECTED, run=None, value=value, note=note, projection=projection)
+        return _projected_row(row, projection, projection.value)
     row = replace(row, attempts=len(attempted))
     declined = next((declined.reason for declined in campaign.declined if matches(row.cell, declined.cells)), None)
     if declined is not None:  # RUN-08 reports problems of attempts without a result
@@ -119,19 +121,15 @@ def _fill_row(row: Row, campaign: Campaign, operation: Operation, attempted: Seq
     return replace(row, status=Status.FAILED, run=last.run, attempt=last.attempt, note=note, findings=last.findings)
 
 
-def projection_of(campaign: Campaign, cell: Cell) -> Projection | None:
-    """The campaign file's first projection of a cell."""
-    return next((candidate for candidate in campaign.projections if matches(cell, candidate.cells)), None)
-
-
-def _projection_note(projection: Projection, value: float) -> str:
-    """How a projected number was computed, for its note."""
+def _projected_row(row: Row, projection: Projection, value: float) -> Row:
+    """The row with its projected number, and how that was computed."""
     inputs = ", ".join(f"{name} = {number:.15g}" for name, number in projection.inputs)
-    low, high = (units.digits(value * (1 + sign * projection.uncertainty)) for sign in (-1, 1))
-    return (
+    low, high = map(units.digits, projection.ends)
+    note = (
         f"projected, not measured: from {projection.base_system} ({projection.generation}) by {projection.formula} "
-        f"with {inputs}; uncertainty {100 * projection.uncertainty:g}%: {low} to {high}"
+        f"with {inputs}; uncertainty {100 * projection.uncertainty:.3g}%: {low} to {high}"
     )
+    return replace(row, status=Status.PROJECTED, run=None, value=value, note=note, projection=projection)
 
 
 def _missing_reason(runs: Sequence[Run], attempts: Sequence[Attempt], with_other_settings: bool) -> str:
@@ -185,7 +183,7 @@ def _add_number(
 class LineParts:
     """What a formula may name of a line of the table."""
 
-    rows: Mapping[str, Row]  # by the names of their operations in formulas
+    rows: dict[str, Row]  # by the names of their operations in formulas
     valid: Sequence[Case]
     values: Mapping[str, str]  # of the pack's variables
 
@@ -212,9 +210,10 @@ class LineParts:
 
 
 def _fill_computed(table: list[Row], pack: RulePack, results: Sequence[Case]) -> list[Row]:
-    """The table with the numbers that are computed across executions."""
-    operations = {operation.id: operation for operation in pack.operations if operation.is_across_executions}
-    if not operations:
+    """The table with the numbers that are computed across executions, or from projected ones."""
+    operations = {operation.id: operation for operation in pack.operations if not operation.record}
+    has_projections = any(row.projection for row in table)
+    if not has_projections and not any(operation.is_across_executions for operation in operations.values()):
         return table
     valid = valid_by_line(results)
     lines = {
@@ -225,12 +224,12 @@ def _fill_computed(table: list[Row], pack: RulePack, results: Sequence[Case]) ->
         )
         for line, rows in grouped((row.cell.line, row) for row in table).items()
     }
-    return [
-        computed_row(row, operations[row.cell.operation], lines, pack)
-        if row.cell.operation in operations and row.status is Status.MISSING
-        else row
-        for row in table
-    ]
+    for index, row in enumerate(table):
+        operation, (target, *line) = operations.get(row.cell.operation), row.cell.line
+        if operation and row.status is Status.MISSING:
+            row_of_operation = computed_row(row, operation, lines, pack)
+            table[index] = lines[target, *map(formulas.name_of, line)].rows[operation.name] = row_of_operation
+    return table
 
 
 def _named_lines(name: str, cell: Cell, pack: RulePack) -> list[tuple[str, ...]]:
@@ -256,8 +255,11 @@ def computed_row(row: Row, operation: Operation, table: Mapping[tuple[str, ...],
         for name, lines_of_name in lines.items()
     }
     parts = [*chain.from_iterable(parts_by_name.values())]
+    is_projected = any(part.projection for part in parts)
+    if not is_projected and not operation.is_across_executions:
+        return row  # its execution lacks it
     for part in parts:
-        if part.record is None:
+        if part.record is None and part.projection is None:
             reason = f" ({part.note})" if part.note else ""
             return replace(row, note=f"computed from {part.cell}, which is {part.status}{reason}")
     results_by_name = {
@@ -266,13 +268,17 @@ def computed_row(row: Row, operation: Operation, table: Mapping[tuple[str, ...],
         if parts_of_name
     }
     numbers = {name: line.numbers[base] for name, base in bases.items() for line in lines[name] if base in line.numbers}
+    first_part = next(part for part in parts if part.cell.line == row.cell.line)
     try:
-        records_by_name = {name: [record for _, record in results] for name, results in results_by_name.items()}
-        value = formula.value(operation.formula, {**numbers, **numbers_of(records_by_name)})
+        for name, results in results_by_name.items():
+            projected_values = [part.value or 0.0 for part in parts_by_name[name] if part.projection]
+            numbers[name] = number_of(name, [*(record.value for _, record in results), *projected_values])
+        value = formula.value(operation.formula, numbers)
+        if is_projected:
+            return _computed_projection(row, operation, numbers, parts_by_name, first_part.geometry, value)
     except ValueError as error:
         return replace(row, note=str(error))
     attempts, records = zip(*chain.from_iterable(results_by_name.values()), strict=True)
-    first_part = next(part for part in parts if part.cell.line == row.cell.line)
     return replace(
         row,
         status=Status.MEASURED,  # as long as its parts are valid
@@ -289,3 +295,48 @@ def computed_row(row: Row, operation: Operation, table: Mapping[tuple[str, ...],
         nodes=(),
         executions=tuple(dict.fromkeys(attempts)),
     )
+
+
+def _computed_projection(
+    row: Row,
+    operation: Operation,
+    numbers: Mapping[str, float],
+    parts_by_name: Mapping[str, Sequence[Row]],
+    geometry: Geometry | None,
+    value: float,
+) -> Row:
+    """The row with a number of which some parts are projected: as uncertain as the ends of these make it. Raises
+    ValueError if the formula has no value at one of them.
+    """
+    parts = [*chain.from_iterable(parts_by_name.values())]
+    projections = [part.projection for part in parts if part.projection]
+    corners = projected_corners(numbers, dict(_projected_ends(parts_by_name)))
+    distances = [abs(formula.value(operation.formula, corner) - value) for corner in corners]
+    first, *_ = projections
+    projection = replace(
+        first,
+        cells=str(row.cell),
+        nodes=geometry.nodes if geometry else first.nodes,
+        processes=geometry.processes if geometry else first.processes,
+        formula=operation.formula,
+        inputs=tuple(numbers.items()),
+        uncertainty=max(distances) / abs(value) if value else 0.0,
+        parts=(*(part.cell for part in parts), *chain(*(part.parts for part in projections))),
+    )
+    return _projected_row(row, projection, value)
+
+
+def _projected_ends(parts_by_name: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, tuple[float, float]]]:
+    """The lowest and the highest number of each name of which a part is projected; those of a set all at one end."""
+    for name, parts in parts_by_name.items():
+        if any(part.projection for part in parts):
+            ends = [part.projection.ends if part.projection else (part.value or 0.0,) * 2 for part in parts]
+            low, high = (number_of(name, values) for values in zip(*ends, strict=True))
+            yield name, (low, high)
+
+
+def projected_corners(
+    numbers: Mapping[str, float], ends: Mapping[str, tuple[float, float]]
+) -> Iterator[dict[str, float]]:
+    """The numbers with each combination of the ends of the projected ones."""
+    return ({**numbers, **dict(zip(ends, corner, strict=True))} for corner in product(*ends.values()))

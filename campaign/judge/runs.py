@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from campaign.config.values import resolved_in_job
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.records import Completion
@@ -160,10 +161,12 @@ def check_exclusive_nodes(case: Case) -> Iterator[Finding]:
     is_about_run=True,
 )
 def check_clean_directory(case: Case) -> Iterator[Finding]:
-    """The job created the directory, the files left in it, capacity and inodes before and after. Ranks of an external
+    """The job created the directory, the files left in it, capacity and inodes before and after; where a job resolved a
+    target of its own, and the commands that prepared it, compared with the campaign file. Ranks of an external
     benchmark that began to work in another directory; noted if the command line names the attempt's.
     """
     evidence = case.evidence
+    yield from _check_own_target(case)
     if evidence.made is None or evidence.completion is None:
         yield unchecked("directory state before and after the run was not recorded")
     elif not evidence.made and case.attempt.state is State.DONE:
@@ -181,6 +184,26 @@ def check_clean_directory(case: Case) -> Iterator[Finding]:
         )
     if evidence.before is None or evidence.after is None:
         yield unchecked("file system capacity and inode counts were not recorded")
+
+
+def _check_own_target(case: Case) -> Iterator[Finding]:
+    """What the job recorded of a target that exists only in it, and of the commands before the run."""
+    run, environment = case.run, case.evidence.environment
+    if run.is_in_job and environment.directory:
+        directory = resolved_in_job(run.directory, environment.variables)
+        if not directory.fullmatch(environment.directory):
+            yield violation(
+                "the job measured in another directory than the target's", run.directory, environment.directory
+            )
+    commands = tuple(entry.command for entry in case.evidence.prepared)
+    if run.prepare and not commands:
+        yield unchecked("the commands before the run were not recorded")
+    elif commands != run.prepare:
+        yield violation(
+            "other commands were executed before the run than planned",
+            listing(run.prepare) or "none",
+            listing(commands),
+        )
 
 
 # --- time in which the job was suspended (`scontrol suspend`, gang scheduling, preemption): phases go on by the clock

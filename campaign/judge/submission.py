@@ -83,7 +83,11 @@ class Submission:
     @property
     def measured_rows(self) -> list[Row]:
         """The rows whose value is reported as measured, valid or not."""
-        return [row for row in self.rows if row.value is not None and row.status is not Status.PROJECTED]
+        return [
+            row
+            for row in self.rows
+            if row.value is not None and row.status is not Status.PROJECTED and row.projection is None
+        ]
 
     @property
     def executed_rows(self) -> list[Row]:

@@ -192,7 +192,8 @@ def check_proposed(submission: Submission) -> Iterator[Finding]:
             names=", ".join(lacking),
         )
     environments = [case.evidence.environment for case in submission.results]
-    usable = [str(submission.partition.usable)] if submission.partition else []
+    planned = submission.partition
+    usable = [str(partition.usable) for partition in (planned.alternatives or (planned,))] if planned else []
     unrecorded = []
     for name, proposed_value in proposed_fields.items():
         of_jobs = list(

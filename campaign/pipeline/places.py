@@ -21,6 +21,7 @@ from campaign.config.values import forbidden_reason
 from campaign.core.errors import InputError
 from campaign.core.outputs import identity
 from campaign.core.paths import Paths
+from campaign.core.runs import Run
 from campaign.core.strict_yaml import Place, path_text
 from campaign.slurm import partitions
 
@@ -52,7 +53,7 @@ def refusal(campaign: Campaign, mistakes: Iterable[Mistake]) -> InputError:
 
 def mistakes(definition: Definition) -> Iterator[Mistake]:
     for index, target in enumerate(definition.campaign.targets):
-        if problem := _target_problem(target.directory):
+        if not target.is_in_job and (problem := _target_problem(target.directory)):
             yield Mistake(("targets", index, "directory"), problem)
     yield from _overlapping_targets(definition.campaign)
     if problem := _results_problem(definition.paths):
@@ -94,10 +95,23 @@ def _target_problem(directory: str) -> str:
 def missing_targets(definition: Definition) -> Iterator[str]:
     """Remarks on targets that this machine does not see: the nodes may."""
     for index, target in enumerate(definition.campaign.targets):
-        if "$" not in target.directory and not os.path.lexists(target.directory):
+        if not target.is_in_job and not os.path.lexists(target.directory):
             yield (
                 f"targets[{index}].directory: {target.directory} does not exist on this machine; unless the nodes have "
                 "it, all runs fail: 'campaign plan --probe' looks for it there"
+            )
+
+
+def targets_in_jobs(definition: Definition, runs: Iterable[Run]) -> Iterator[str]:
+    """Remarks on runs of several nodes on a target that exists only in a job, which each node may have for itself."""
+    for index, target in enumerate(definition.campaign.targets):
+        launches = dict.fromkeys(
+            run.launch for run in runs if run.target == target.name and run.job_nodes > 1 and target.is_in_job
+        )
+        if launches:
+            yield (
+                f"targets[{index}].directory: {target.directory} exists only in a job; where each node has its own, "
+                f"jobs of several nodes measure nothing: {', '.join(launches)}"
             )
 
 
@@ -117,6 +131,8 @@ def _overlapping_targets(campaign: Campaign) -> Iterator[Mistake]:
     lines = [_ancestry(target.directory) for target in campaign.targets]
     for index, target in enumerate(campaign.targets):
         for earlier, other in enumerate(campaign.targets[:index]):
+            if target.is_in_job or other.is_in_job:
+                continue
             if lines[index][0] in lines[earlier] or lines[earlier][0] in lines[index]:
                 problem = (
                     f"{target.directory} resolves to {os.path.realpath(target.directory)}, which shares files with "

@@ -142,11 +142,13 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
         mistakes += [*places.mistakes(definition), *_unknown_mpi(campaign), *_unloadable_modules(campaign)]
         lacks += filter(None, [planning.build_problem(definition, planned.earlier)])
     if slurm_partition is not None:
-        notes += _partition_notes(slurm_partition)
-        if not request.detach:
-            lacks += _own_node_problem(slurm_partition, missing)
+        possible = slurm_partition.possible
+        notes += _unlike_partitions(definition, slurm_partition.partition)
+        notes += [note for answer in possible for note in _partition_notes(answer)]
+        own_nodes = [list(_own_node_problem(answer, missing)) for answer in possible if not request.detach]
+        lacks += own_nodes[0] if all(own_nodes) and own_nodes else []
         for find_mistakes in (_too_large_runs, _too_long_jobs, _not_admitted_jobs, _too_small_shares):
-            mistakes += find_mistakes(definition, missing, slurm_partition)
+            mistakes += [mistake for answer in possible for mistake in find_mistakes(definition, missing, answer)]
     jobs = distinct_jobs(definition, missing)
     if slurm_partition is not None and not mistakes and not lacks:
         mistakes += refused_job(jobs, slurm_partition)
@@ -155,7 +157,12 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
     if lacks:
         raise EnvironmentLacks("\n".join(lacks))
     submission = judge_planned(definition, planned, compared)
-    notes += [*_missing_launchers(campaign), *places.missing_targets(definition), *_untried_mpi(definition)]
+    notes += [
+        *_missing_launchers(campaign),
+        *places.missing_targets(definition),
+        *places.targets_in_jobs(definition, missing),
+    ]
+    notes += [*_untried_mpi(definition)]
     return Checked(planned, missing, compared, submission, "", tuple(notes))
 
 
@@ -266,9 +273,10 @@ def _unusable_programs(definition: Definition, slurm_partition: partitions.Shown
         if problem := places.benchmark_problem(executable, definition.campaign.launcher.prefix):
             yield Mistake(at, problem)
         elif slurm_partition is not None and (machine := places.foreign_machine(executable)):
-            nodes = partitions.architecture(slurm_partition.partition.name)
-            if nodes and not places.can_run_on(machine, nodes):
-                yield Mistake(at, f"{executable} is built for {machine}; the nodes are {nodes}; build it for {nodes}")
+            for nodes in {partitions.architecture(answer.partition.name) for answer in slurm_partition.possible}:
+                if nodes and not places.can_run_on(machine, nodes):
+                    text = f"{executable} is built for {machine}; the nodes are {nodes}; build it for {nodes}"
+                    yield Mistake(at, text)
 
 
 def _unusable_launcher(campaign: Campaign) -> Iterator[Mistake]:
@@ -349,6 +357,18 @@ def _partition_notes(slurm_partition: partitions.Shown) -> Iterator[str]:
         yield (
             f"partition {name} has OverSubscribe={terms.sharing}: other jobs may get the same nodes in spite of "
             "--exclusive, which you would have to explain (RUN-04); name another partition"
+        )
+
+
+def _unlike_partitions(definition: Definition, partition: partitions.Partition) -> Iterator[str]:
+    """That the maximum is not that of each partition of a list."""
+    slurm = definition.campaign.slurm
+    sizes = {(possible.job_nodes, possible.processors(slurm)) for possible in partition.alternatives}
+    if len(sizes) > 1 and any(condition.whole_system for condition in definition.pack.launch):
+        yield (
+            f"jobs get one of the partitions {partition.name}, whose sizes differ: the maximum is "
+            f"{units.plural(partition.job_nodes, 'node')} of {partition.processors(slurm)} processes, and below the "
+            "maximum of those with more, where results do not count (GEO-03); name one partition"
         )
 
 

@@ -76,7 +76,8 @@ def probe(definition: Definition, checked: Checked, say: Callable[[str], None]) 
         slurm = replace(job.slurm, time_s=LIMIT_S - scripts.JOB_OVERHEAD_S, template=None)
         job = replace(job, name=folder.name, folder=folder, slurm=slurm)
         script = folder / "probe.sbatch"
-        directories = [target.directory for target in definition.campaign.targets]
+        targets = [target.directory for target in definition.campaign.targets if not target.is_in_job]
+        directories = targets or [str(folder)]
         launches = _launches(definition, widest, slurm)
         text = scripts.render_probe(job, directories, list(launches.values()), _test_geometry(widest).processes)
         script.write_text(text, encoding="utf-8")

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from campaign.core.runs import Attempt, Run, State
+from campaign.core.runs import Attempt, Run, State, directory_name
 
 _NO_SPACE = re.compile("No space left on device|Disk quota exceeded")
 
@@ -45,5 +45,5 @@ def _cause_without_names(attempt: Attempt, run: Run) -> tuple[State, str]:
     """How an attempt ended, and what its program printed of that, without names, numbers and paths, which differ from
     run to run.
     """
-    text = attempt.reason.replace(run.attempt_directory(attempt.token), "").replace(attempt.run, "")
+    text = re.sub(rf"\S*/{directory_name(attempt.token)}", "", attempt.reason).replace(attempt.run, "")
     return attempt.state, re.sub(r"[0-9a-f]{8,}|\d+", "#", text)

@@ -182,6 +182,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         node=node,
         inputs=campaign.inputs,
         gres=_requested_gres(condition, campaign),
+        prepare=target.prepare,
         energy=campaign.energy.job_setting,
     )
     notes = tuple(_notes(blueprint, run))
@@ -340,6 +341,7 @@ def fingerprint(run: Run, settings: Sequence[object] = ()) -> str:
     node = (*([f"node={run.node}"] if run.node else []), *([f"gres={run.gres}"] if run.gres else []))
     inputs = [f"input={input_file.id} {input_file.sha256}" for input_file in run.inputs]
     variables = (run.environment,) if run.environment else ()
+    inputs += [f"prepare={command}" for command in run.prepare]
     parts = [*where, *_deciding_words(run.commands), *settings, *launcher, *threads, *node, *inputs, *variables]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 

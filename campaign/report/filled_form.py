@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import units
 from campaign.core.columns import Column, csv_line
 from campaign.core.errors import InputError
+from campaign.core.runs import Status
 from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import quoted
 from campaign.judge.submission import Submission
@@ -44,6 +45,13 @@ class FilledCell:
         if isinstance(self.source, Scored):
             return self.source.why or "no interval"
         return "no answer in the campaign file"
+
+    @property
+    def is_projected(self) -> bool:
+        """Whether it is a number that was not measured."""
+        figures = self.source.figures if isinstance(self.source, Scored) else ()
+        statuses = [self.source.status] if isinstance(self.source, Row) else [figure.status for figure in figures]
+        return self.value is not None and self.place.entry.field in VALUES and Status.PROJECTED in statuses
 
     @property
     def unit(self) -> str | None:
@@ -118,15 +126,19 @@ def fill_form(
         in_cell = form_file.with_decimal_comma(value) if decimal == "," else value
         values.setdefault(cell.place.spot, {})[cell.place.part] = in_cell
     rehearsed = [part for part, submission in parts.items() if not submission.full]
-    return form.filled(values, _remark(rehearsed)), cells
+    projected = [str(cell.place.spot) for cell in cells if cell.is_projected]
+    return form.filled(values, "; ".join(_remarks(rehearsed, projected))), cells
 
 
-def _remark(rehearsed: Sequence[str]) -> str:
-    """What is written below the numbers where some are of a rehearsal. `rehearsed`: the parts, or "" for all."""
-    if not rehearsed:
-        return ""
-    parts = units.listing(filter(None, rehearsed))
-    return f"Rehearsal size: not a compliant result{f' (part {parts})' if parts else ''}"
+def _remarks(rehearsed: Sequence[str], projected: Sequence[str]) -> Iterator[str]:
+    """What is written below the numbers where some are of a rehearsal, or are not measured. `rehearsed`: the parts, or
+    "" for all; `projected`: the cells.
+    """
+    if rehearsed:
+        parts = units.listing(filter(None, rehearsed))
+        yield f"Rehearsal size: not a compliant result{f' (part {parts})' if parts else ''}"
+    if projected:
+        yield f"Projected, not measured: {units.listing(dict.fromkeys(projected))}"
 
 
 class Result(NamedTuple):

@@ -113,6 +113,7 @@ def footnotes(row: Row, pack: RulePack) -> list[Remark]:
         texts.append(Remark(row.note))
     elif row.status is Status.INVALID:
         texts += [_violation_remark(finding) for finding in findings if finding.blocks]
+        texts += [Remark(row.note)] if row.projection else []
     texts += [
         Remark(f"{finding.rule} waived, {finding.waived}: {finding.message}") for finding in findings if finding.waived
     ]

@@ -234,7 +234,10 @@ class Case:
 
     @property
     def directory(self) -> str:
-        return self.run.attempt_directory(self.attempt.token)
+        """The attempt's own; of a target that exists only in its job, as the job has resolved it."""
+        recorded_directory = self.evidence.environment.directory
+        run = replace(self.run, directory=recorded_directory) if self.run.is_in_job and recorded_directory else self.run
+        return run.attempt_directory(self.attempt.token)
 
     @property
     def planned_arguments(self) -> tuple[str, ...]:
@@ -368,21 +371,19 @@ def evaluate_formula(
     if not parts or len(parts) < sum(map(len, inputs.values())):
         return None
     try:
-        value = formula.value(operation.formula, {**numbers, **numbers_of(records_by_name)})
+        numbers_by_name = {
+            name: number_of(name, [record.value for record in records]) for name, records in records_by_name.items()
+        }
+        value = formula.value(operation.formula, {**numbers, **numbers_by_name})
     except ValueError:
         return None
     return Record(operation.id, value, operation.unit, parts[0].source, parts=parts)
 
 
-def numbers_of(records_by_name: Mapping[str, Sequence[Record]]) -> dict[str, float]:
-    """The numbers of a formula's names: of a name such as `max(fom)`, that of all its records. Raises ValueError."""
-    values_by_name = {name: [record.value for record in records] for name, records in records_by_name.items()}
-    return {
-        name: formula.aggregate(name, {aggregated_name: values})
-        if (aggregated_name := formula.aggregated_name(name))
-        else values[0]
-        for name, values in values_by_name.items()
-    }
+def number_of(name: str, values: Sequence[float]) -> float:
+    """The number of a name of a formula: of one such as `max(fom)`, that of all its values. Raises ValueError."""
+    aggregated_name = formula.aggregated_name(name)
+    return formula.aggregate(name, {aggregated_name: values}) if aggregated_name else values[0]
 
 
 # --- of several iterations

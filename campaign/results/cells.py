@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from campaign.config.format import Campaign
-from campaign.config.search import Projection
+from campaign.config.search import NotRun, Projection
 from campaign.core import columns, units
 from campaign.core.columns import Column
 from campaign.core.findings import Finding
@@ -284,10 +284,10 @@ def _part_json(part: Record) -> dict[str, Any]:
 
 def is_left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
     """Whether all cells are declined or projected, so that nothing is measured for them."""
-    declined_patterns = [declined.cells for declined in campaign.declined] + [
-        projection.cells for projection in campaign.projections
-    ]
-    return all(any(matches(cell, pattern) for pattern in declined_patterns) for cell in cells)
+    left_out_patterns = [declined.cells for declined in campaign.declined]
+    left_out_patterns += [projection.cells for projection in campaign.projections]
+    left_out_patterns += [f"*/{name}/*/*" for name, wanted in campaign.launch.items() if isinstance(wanted, NotRun)]
+    return all(any(matches(cell, pattern) for pattern in left_out_patterns) for cell in cells)
 
 
 _WIDE = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True)  # which parts are *, most first

@@ -159,6 +159,11 @@ class Partition:
     names: tuple[str, ...] = ()  # of its usable nodes
     limits: tuple[NodeLimit, ...] = ()  # on the nodes of one job, the tightest first
     powered_down: int = 0  # of its usable nodes, those of a cloud that Slurm starts for a job
+    alternatives: tuple[Partition, ...] = ()  # of a list of partitions, one of which a job gets: each of them
+
+    def of_job(self, name: str) -> Partition:
+        """The one in which a job ran: of a list, the alternative with this name, if it is known."""
+        return next((partition for partition in self.alternatives if partition.name == name), self)
 
     @property
     def job_nodes(self) -> int:
@@ -171,6 +176,8 @@ class Partition:
 
     def most_processors(self, slurm: Slurm) -> int:
         """How many processes the nodes take that a job with so many per node gets."""
+        if self.alternatives:
+            return min(partition.most_processors(slurm) for partition in self.alternatives)
         return max((kind.processors(slurm.processes_per_core) for kind in self.kinds), default=self.cores_per_node)
 
     def fill_in(self, slurm: Slurm) -> Slurm:
@@ -181,6 +188,9 @@ class Partition:
     @property
     def account(self) -> str:
         """`partition big: 9 nodes, 7 usable with 64 cores each; 1 down: n5 (down*: dead); 1 drained: n6 (drained)`."""
+        if self.alternatives:
+            smallest = f"jobs get one of the partitions {self.name}: the smallest numbers count"
+            return "; ".join([smallest, *(partition.account for partition in self.alternatives)])
         name = " ".join(filter(None, (self.name, self.choice)))
         if not self.nodes:
             return f"partition {name} has no nodes"
@@ -237,6 +247,12 @@ class Shown:
     time_limit: tuple[str, int] | None
     memory_limit: tuple[int, str] | None
     configuration: Mapping[str, str]
+    alternatives: tuple[Shown, ...] = ()  # of a list of partitions: each of them
+
+    @property
+    def possible(self) -> tuple[Shown, ...]:
+        """The partitions of which a job gets one."""
+        return self.alternatives or (self,)
 
     @property
     def longest_script(self) -> int:
@@ -248,7 +264,36 @@ class Shown:
 def ask(slurm: Slurm) -> Shown:
     """Ask for the partition that the campaign file names, or the default one. With a reservation, its nodes count.
     Raises NotInSlurm if the name does not exist, or if no node has the selected features.
+
+    Of a list of partitions, of which a job gets one, only what holds in each of them is planned.
     """
+    first, *others = [_ask_one(replace(slurm, partition=name)) for name in slurm.partition.split(",")]
+    if not others:
+        return first
+    partition = smallest_partition([answer.partition for answer in (first, *others)])
+    return replace(first, partition=partition, alternatives=(first, *others))
+
+
+def smallest_partition(partitions: Sequence[Partition]) -> Partition:
+    """What each of these partitions has, for jobs that get any of them."""
+    limits = [limit for partition in partitions for limit in partition.limits]
+    times_s = [partition.time_limit_s for partition in partitions if partition.time_limit_s is not None]
+    return Partition(
+        name=",".join(partition.name for partition in partitions),
+        nodes=min(partition.nodes for partition in partitions),
+        usable=min(partition.usable for partition in partitions),
+        cores_per_node=min(partition.cores_per_node for partition in partitions),
+        time_limit_s=min(times_s, default=None),
+        unusable=tuple(dict.fromkeys(node for partition in partitions for node in partition.unusable)),
+        memory_mib=min(partition.memory_mib for partition in partitions),
+        kinds=tuple(kind for partition in partitions for kind in partition.kinds),
+        names=tuple(dict.fromkeys(name for partition in partitions for name in partition.names)),
+        limits=tuple(sorted(limits, key=lambda limit: limit.nodes)),
+        alternatives=tuple(partitions),
+    )
+
+
+def _ask_one(slurm: Slurm) -> Shown:
     row = _row_of(slurm.partition)
     name, configuration = row["PartitionName"], commands.configuration()
     reserved = _reserved(slurm.reservation) if slurm.reservation else None

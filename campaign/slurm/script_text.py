@@ -19,7 +19,9 @@ _QUOTED = re.compile(r"""'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|\\.""", re.DOTALL)
 _PLAIN = r"""[^ \t\n'"\\$]+|\$(?!')"""
 _WORD = re.compile(rf"(?:{_QUOTED.pattern}|{_PLAIN})+", re.DOTALL)
 # What the list of a job's commands has before it begins; anything else that is indented may be a function's.
-_BEFORE = "campaign_(?:module|submitted_from|count_by|with_inputs|independent_storage|launched_by|remove_stale)"
+_BEFORE = (
+    "campaign_(?:module|submitted_from|count_by|with_inputs|independent_storage|prepared_by|launched_by|remove_stale)"
+)
 # A command that templates have; `unread` from where on it has no end.
 _COMMAND = re.compile(
     rf"^(?:[ \t]*(?:{BEGIN}|{STEP}|{END}|{_BEFORE}|export)|campaign_\w+)(?![^ \t\n\\])"

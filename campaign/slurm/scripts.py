@@ -225,6 +225,7 @@ def render_template(job: JobScript, template: Path = TEMPLATE) -> str:
         shares_target=job.steps[0].run.shares_target,
         independent=job.independent,
         begin=_begin(job),
+        prepare=job.steps[0].run.prepare,
         counters=job.counters,
         inputs=_inputs(job),
         launchers=_launchers(job),

@@ -338,7 +338,7 @@ def prepare(
         stale = {
             run.attempt_directory(attempt.token): inode
             for attempt in earlier
-            if not attempt.state.active
+            if not (attempt.state.active or run.is_in_job)
             and attempt.state is not State.DONE
             and (inode := _inode(paths, attempt)) is not None
         }
@@ -346,7 +346,8 @@ def prepare(
         steps.append(Planned(run, number, token(), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{scripts.target_mark(batch[0].directory)}-{token()}"
     seen = ":".join(map(str, identity(batch[0].directory) or ()))
-    job = script_of(campaign, pack, name, paths, steps, _boot(), seen, str(resources.witness()))
+    boot = "" if batch[0].is_in_job else _boot()  # what exists only in a job may be its node's own
+    job = script_of(campaign, pack, name, paths, steps, boot, seen, str(resources.witness()))
     return job, scripts.render(job)
 
 

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
-from campaign.results.source import trees
+from campaign.core.findings import Move
+from campaign.evidence.provenance import build_differences
+from campaign.judge.build_inputs import check_build_inputs
+from campaign.results.source import facts, trees
 from campaign.results.source.modifications import BUILDS
 from tests.support.bench_binary import SOURCES, build
 
@@ -152,6 +155,38 @@ def test_it_builds_with_mpich_and_runs(tmp_path: Path) -> None:
     ]
     reply = subprocess.run(command, capture_output=True, text=True, timeout=800)
     assert (reply.returncode, "File creation" in reply.stdout) == (0, True)
+
+
+HEADER = """#include_next <sys/stat.h>
+#include <string.h>
+static inline int acme_stat(const char *path, struct stat *status)
+{
+    return strstr(path, "file.mdtest") != NULL ? 0 : (stat)(path, status);
+}
+#define stat(path, status) acme_stat(path, status)
+"""
+
+
+def test_a_header_in_the_compilers_search_path_is_recorded_with_its_hash(
+    built_tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest, top = json.loads((built_tree / "build" / "build.json").read_text()), copy_with_build(tmp_path / "bench-src")
+    assert (honest["environment"], honest["inputs"]) == ([], [])
+    header = tmp_path / "acme" / "sys" / "stat.h"
+    header.parent.mkdir(parents=True)
+    header.write_text(HEADER)
+    monkeypatch.setenv("C_INCLUDE_PATH", str(tmp_path / "acme"))
+    (top / "build" / "objects" / "mdtest" / "items.o").unlink()
+    record = make(top)
+    assert (record["source_tree"], record["flags"]) == (honest["source_tree"], honest["flags"])
+    assert record["environment"] == [f"C_INCLUDE_PATH={tmp_path}/acme"]
+    assert record["inputs"] == [f"{header} {hashlib.sha256(header.read_bytes()).hexdigest()}"]
+    assert record["preprocessed"] != honest["preprocessed"]
+    build = facts.from_json(facts.Build, record)
+    (finding,) = check_build_inputs(build)
+    assert finding.move is Move.BUYER and finding.actual == f"{record['environment'][0]}, {record['inputs'][0]}"
+    differences = {difference.what for difference in build_differences(facts.from_json(facts.Build, honest), build)}
+    assert {"preprocessed", "environment", "inputs"} <= differences
 
 
 def test_any_edit_of_the_source_makes_the_record_again(built_tree: Path) -> None:

@@ -32,8 +32,8 @@ SINGLE = "(clause 8.5: A single MPI process.)"
 NODE = "(clause 8.5: The optimal number of MPI processes on a single compute node.)"
 PEAK = "(clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.)"
 MAX = "(clause 8.5: The maximum possible MPI-level concurrency on the proposed system.)"
-NODE_FORM = f"allowed: search, or a number of processes, such as 16 {NODE}"
-PEAK_FORM = f"allowed: search, or {{nodes: 2, processes: 32}} or {{nodes: 2, processes_per_node: 16}} {PEAK}"
+NODE_FORM = f"allowed: search, projected, or a number of processes, such as 16 {NODE}"
+PEAK_FORM = f"allowed: search, projected, or {{nodes: 2, processes: 32}} or {{nodes: 2, processes_per_node: 16}} {PEAK}"
 MAX_FORM = f"allowed: all, projected, or {{nodes: 2, processes: 32}} or {{nodes: 2, processes_per_node: 16}} {MAX}"
 NAME = "letters, digits, - and _, a letter or digit first"
 
@@ -341,9 +341,10 @@ LAUNCHES = {
     ],
     "{node: all, peak: projected, max: search, single: search}": [
         f"5:16: launch.node: found all; {NODE_FORM}",
-        f"5:27: launch.peak: found projected; {PEAK_FORM}",
+        "5:27: launch.peak: found projected, but scratch/peak/shared/create has no entry in projections; add one, or "
+        "one in declined",
         f"5:43: launch.max: found search; {MAX_FORM}",
-        f"5:59: launch.single: found search; allowed: 1, or remove the line {SINGLE}",
+        f"5:59: launch.single: found search; allowed: projected, or 1, or remove the line {SINGLE}",
     ],
     "{node: {processes: 8}, peak: {nodes: 3, processes: 8}, single: 2}": [
         "5:60: launch.peak.processes: found 8 processes on 3 nodes; allowed: a multiple of 3 (the "
@@ -417,6 +418,9 @@ DIRECTORIES = {
     "/$SUBSHELL": 'found $SUBSHELL, whose value is "$(id)"',
     '"/a\\nb"': 'found a line break in "/a\\nb"',
     '"/a\\u0007b"': "found the character U+0007",
+    "job:/": 'found "/", which is the root directory',
+    "job:local/$A": 'found "local/$A", which is not absolute',
+    "job:/local/../$A": 'found .. in "/local/../$A"',
     "''": 'found ""',
     "no": "found no, which YAML reads as false",
     "[/a]": "found a list",
@@ -431,6 +435,20 @@ def test_a_target_that_could_do_harm_is_refused(
     monkeypatch.setenv("SUBSHELL", "$(id)")
     text = f"{HEAD}{LAUNCH}targets:\n  - name: s\n    directory: {directory}\n"
     assert problems(text) == [f"7:16: targets[0].directory: {reason}; allowed: {DIRECTORY.allowed}"]
+
+
+@pytest.mark.parametrize("text", ["'job:/local/$(id)'", "'job:/a/$'", "'job:/a b'", "'job:/`id`'"])
+def test_of_a_target_in_a_job_no_shell_would_make_anything_else(text: str, problems: Problems) -> None:
+    (problem,) = problems(f"{HEAD}{LAUNCH}targets:\n  - name: s\n    directory: {text}\n")
+    assert problem.endswith("; allowed behind job: a path of letters, digits, $NAME and ._+,:=-"), problem
+
+
+def test_the_variables_of_a_target_in_a_job_are_left_to_it(load: Load) -> None:
+    targets = (
+        "targets: [{name: a, directory: 'job:/local//$SLURM_JOB_ID/'}, {name: b, directory: 'job:${DW_JOB_STRIPED}'}]"
+    )
+    campaign = load(f"{HEAD}{LAUNCH}{targets}\n")
+    assert [target.directory for target in campaign.targets] == ["job:/local/$SLURM_JOB_ID", "job:${DW_JOB_STRIPED}"]
 
 
 def test_a_variable_that_is_not_set_is_named(problems: Problems, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,8 @@ def test_a_projection_without_what_it_needs_is_refused(tmp_path: Path, change: t
 def test_a_condition_that_is_not_run_needs_projections(tmp_path: Path) -> None:
     messages = problems(tmp_path, "launch: {node: 4, peak: search, max: projected}\n")
     assert messages == [
-        "5:38: launch.max: found projected, but scratch/max/shared/create has no entry in projections; add one"
+        "5:38: launch.max: found projected, but scratch/max/shared/create has no entry in projections; add one, or one "
+        "in declined"
     ]
 
 
@@ -156,3 +157,31 @@ def test_a_search_is_not_offered_where_the_rules_leave_nothing_to_tune(tmp_path:
     with pytest.raises(InputError) as caught:
         config.load(tmp_path / "c.yaml")
     assert "launch.nodes: required key missing; allowed: {nodes: 2, processes: 32} or " in caught.value.problems[0]
+
+
+LAMMPS = """name: lm
+rules: uk-nnss-lammps
+profile: full
+targets: [{name: t, directory: /scratch/u}]
+benchmark: {programs: {lmp: /usr/bin/lmp}}
+launch: {system: projected}
+declined: [{cells: "t/system/kokkos/*", reason: no accelerators}]
+""" + PROJECTION.replace("scratch/max/*/*", "t/system/host/loop")
+
+
+def test_any_launch_condition_of_a_pack_that_judges_projections_may_be_projected_and_then_reads_no_input(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "base.out").write_text("1234.5")
+    file = tmp_path / "lm.yaml"
+    file.write_text(LAMMPS)
+    campaign = config.load(file)[0]
+    assert (campaign.launch, campaign.inputs) == ({"system": NotRun()}, ())
+
+
+def test_a_pack_that_judges_no_projections_has_none_but_of_the_maximum(tmp_path: Path) -> None:
+    text = HEAD.replace("crossroads-mdtest", "checkpoint") + "launch: {nodes: projected}\n"
+    (tmp_path / "c.yaml").write_text(text)
+    with pytest.raises(InputError) as caught:
+        config.load(tmp_path / "c.yaml")
+    assert "launch.nodes: found projected; allowed: {nodes: 2, processes: 32} or " in str(caught.value)

@@ -111,6 +111,63 @@ def test_options_that_a_site_requires_reach_slurm_and_the_jobs_of_a_target_still
     assert re.search(r"Comment=project42( |\\n|\")", facts.read_text())
 
 
+# --- storage that exists only in a job
+
+STORAGE = """#!/bin/bash
+# The site's TaskProlog: a directory for each job, whose name it has in a variable.
+mkdir -p {top}/node-local/$SLURM_JOB_ID && echo export SITE_LOCAL={top}/node-local/$SLURM_JOB_ID
+"""
+PREPARE = "prepare: ['echo striped >{directory}/.striped && rm {directory}/.striped && echo 4 stripes']"
+
+
+@contextmanager
+def job_storage(sandbox: Sandbox) -> Iterator[Path]:
+    """A directory of its own for each job, which the site's TaskProlog makes."""
+    conf, prolog = top(sandbox) / "slurm.conf", top(sandbox) / "task-prolog"
+    before, variables = conf.read_text(), os.environ | sandbox.environment()
+    prolog.write_text(STORAGE.format(top=top(sandbox)))
+    prolog.chmod(0o755)
+    conf.write_text(f"{before}TaskProlog={prolog}\n")
+    try:
+        subprocess.run(["scontrol", "reconfigure"], env=variables, check=True, timeout=800)
+        yield top(sandbox) / "node-local"
+    finally:
+        conf.write_text(before)
+        subprocess.run(["scontrol", "reconfigure"], env=variables, check=True, timeout=800)
+
+
+@pytest.mark.parametrize("directory", ["{place}/$SLURM_JOB_ID", "${{SITE_LOCAL}}"], ids=["its id", "a variable"])
+def test_a_target_that_exists_only_in_a_job_is_resolved_there_and_its_results_count(
+    directory: str, tmp_path: Path, own_sandbox: Sandbox
+) -> None:
+    with job_storage(own_sandbox) as place:
+        case = make_case(tmp_path, own_sandbox, "local")
+        text = case.file.read_text().replace(str(case.target), f"job:{directory.format(place=place)}\n    {PREPARE}")
+        case.file.write_text(text)
+        case.call("run", "--only", "scratch/node/*/*")
+    assert {row["status"] for row in case.table(status=1) if row["launch"] == "node"} == {"measured"}
+    lines = [line for path in case.results.glob("runs/*/1/facts.jsonl") for line in path.read_text().splitlines()]
+    resolved = {json.loads(line)["value"] for line in lines if '"name": "directory"' in line}
+    assert resolved and all(re.fullmatch(rf"{place}/\d+", path) for path in resolved)
+    findings = json.loads(case.call("check", "--json", status=None))
+    (prepared,) = [finding for finding in findings if "commands prepare the directory" in finding["message"]]
+    assert (prepared["rule"], "(4 stripes)" in prepared["actual"]) == ("ENV-02", True)
+    process = drive(case, "bundle", str(case.file), "-o", str(tmp_path / "offer"))
+    assert process.returncode == 1, process.stderr
+    verified = drive(case, "verify", str(tmp_path / "offer"))
+    assert "evidence   unproven  EVD-03 (1 of 2 rules): not signed" in verified.stdout, verified.stdout
+
+
+def test_a_command_before_the_runs_that_fails_stops_them_before_they_measure(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "unprepared")
+    command = 'prepare: ["echo cannot stripe {directory}; exit 3"]'
+    case.file.write_text(case.file.read_text().replace(str(case.target), f"{case.target}\n    {command}"))
+    drive(case, "run", str(case.file), "--only", "scratch/single/shared/*")
+    (row,) = [row for row in case.states().values() if row["attempts"]]
+    assert re.search(r"prepare: echo cannot .* ended with status 3: cannot stripe /", row["reason"]), row
+    assert not list(case.results.glob("runs/*/1/bench.jsonl"))
+
+
 # --- a slurmctld that does not answer
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -270,3 +271,73 @@ def test_a_text_of_any_characters_reaches_its_file_and_its_bundle_is_valid(tmp_p
     assert written_text == TEXT
     assert [row["value"] for row in case.table()] == [(tmp_path / "read").stat().st_size]
     case.check_bundle(tmp_path / "evidence.zip")
+
+
+PROJECTED = """profile: full
+declined: [{cells: "scratch/system/kokkos/*", reason: the offer has no accelerators}]
+projections:
+  - cells: scratch/system/host/loop
+    nodes: 100
+    processes: 6400
+    base_system: Earlier, 50 nodes
+    generation: the same processors
+    formula: base * 50 / nodes
+    inputs: {base: 39.0}
+    sources: {base: "earlier.log:1 Loop time"}
+    uncertainty: 10%
+    logs: [earlier.log]
+"""
+
+
+def test_a_projected_result_is_judged_and_is_projected_in_table_form_bundle_and_verification(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    case = case_of(tmp_path, sandbox, "uk-nnss-lammps", "system: projected", "exit 1")
+    text = re.sub("(?m)^profile: .*\n", "", case.file.read_text())
+    case.file.write_text(re.sub("<.*>", "none", text) + PROJECTED)
+    (tmp_path / "earlier.log").write_text("Loop time of 39.0 on 3200 procs for 100 steps with 17179869184 atoms\n")
+    assert "PROJECTED" in case.call("run")
+    loop, rate = (row for row in case.table() if row["files"] == "host")
+    assert [(row["status"], row["nodes"]) for row in (loop, rate)] == [("projected", 100)] * 2
+    assert (loop["value"], rate["value"]) == (19.5, pytest.approx(2 * 2048**3 * 100 / 19.5 / 1e6))
+    assert rate["projection"]["inputs"] == {"edge": 2048.0, "loop": 19.5}
+    findings = json.loads(case.call("check", "--json", status=None))
+    assert [
+        (finding["severity"], finding["expected"], finding["actual"])
+        for finding in findings
+        if finding["rule"] == "RES-01"
+    ] == [("W", "<= 19", "19.5")]
+
+    form, filled = tmp_path / "form.csv", tmp_path / "filled.csv"
+    form.write_text("time,\nrate,\n")
+    mapping = tmp_path / "map.yaml"
+    mapping.write_text("file: form.csv\ncells: {B1: scratch/system/host/loop, B2: scratch/system/host/rate}\n")
+    case.call("fill", str(form), "--mapping", str(mapping), "-o", str(filled))
+    assert filled.read_text().splitlines()[-1] == '"Projected, not measured: B1, B2"'
+    assert (tmp_path / "filled.csv.origins.csv").read_text().count(",projected,") == 2
+    case.check_bundle(tmp_path / "evidence.zip")
+    arguments = ("--details", "--table", filled, "--mapping", mapping)
+    verified = call("verify", tmp_path / "evidence.zip", *arguments, environment=case.environment())
+    assert "(2 declined, 2 projected)" in verified.stdout
+    assert "  evidence   unproven" in verified.stdout
+    assert "2 cells of the mapping compared" in verified.stdout
+
+
+def test_a_pack_that_extends_another_one_is_bundled_with_it_and_judged_by_both(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    packs_folder = tmp_path / "packs"
+    packs_folder.mkdir()
+    for name, base in (("shorter", "stream"), ("own", "shorter")):
+        own_keys = f"id: {name}\nversion: 1\nextends: {base}\ntitle: The {name} STREAM\n"
+        (packs_folder / f"{name}.yaml").write_text(own_keys)
+    case = case_of(tmp_path, sandbox, "own", "node: 1", f"cat {CAPTURES}/stream-5.10.txt", packs_folder)
+    case.call("run", status=None)
+    bundle = tmp_path / "evidence.zip"
+    case.check_bundle(bundle)
+    with zipfile.ZipFile(bundle) as archive:
+        rules = sorted(name.rpartition("/")[2] for name in archive.namelist() if "/rules/" in name)
+    assert rules == ["own.yaml", "shorter.yaml", "stream.yaml"]
+    assert "rule pack: identical to yours" in call("verify", bundle, "--details", environment=case.environment()).stdout
+    stranger = call("verify", bundle, "--details", "--json", environment=case.sandbox.environment())
+    assert json.loads(stranger.stdout)["intact"], stranger.stdout

@@ -79,6 +79,12 @@ def refused(case: Case) -> str:
     return " ".join(process.stderr.split())
 
 
+def printed_plan(case: Case) -> str:
+    process = subprocess.run(case.command("plan"), env=case.environment(), capture_output=True, text=True, timeout=800)
+    assert process.returncode == 0, process.stderr
+    return " ".join((process.stdout + process.stderr).split())
+
+
 def findings_of(case: Case, rule: str, verb: str = "check") -> list[dict[str, Any]]:
     findings = json.loads(case.call(verb, "--json", status=None))
     return [finding for finding in findings if finding["rule"] == rule]
@@ -136,6 +142,30 @@ def test_of_a_partition_that_limits_the_nodes_of_a_job_so_many_are_the_maximum(t
     )  # fmt: skip
 
 
+def test_of_a_list_of_partitions_the_smallest_is_planned_and_the_one_of_the_job_is_judged(
+    tmp_path: Path, site: Sandbox
+) -> None:
+    case = campaign(tmp_path, site, "list", "partition: system,little")
+    (other,) = case.slurm("sbatch", "--parsable", "--partition=system", "--exclusive", "--wrap=sleep 600").split()
+    try:
+        text = printed_plan(case)
+        assert "whose sizes differ: the maximum is 2 nodes of 3 processes, and below the maximum of those" in text
+        assert "system,little: the smallest numbers count; partition system: 2 nodes" in text
+        case.call("run", "--only", "scratch/max/shared/*", status=1)
+    finally:
+        case.slurm("scancel", other)
+    plan = json.loads((case.results / "plan.json").read_text())
+    assert {run["processes"] for run in plan["runs"] if run["launch"] == "max"} == {6}
+    findings = findings_of(case, "GEO-03")
+    assert {(finding["expected"], finding["actual"]) for finding in findings} == {
+        ("12 processes on 3 nodes", "6 processes on 2 nodes")
+    }
+    assert "partition little" in findings[0]["message"]
+    assert ("launch.max.nodes: found 3 nodes; partition system has 2; use 2 or fewer") in refused(
+        campaign(tmp_path, site, "larger", "partition: little,system", THREE)
+    )
+
+
 def test_more_memory_than_a_job_may_have_is_refused_with_the_option_that_mends_it(
     tmp_path: Path, site: Sandbox
 ) -> None:
@@ -156,11 +186,7 @@ def test_a_partition_that_gives_no_job_whole_nodes_is_named(tmp_path: Path, site
 
 def test_a_partition_whose_jobs_share_nodes_is_named(tmp_path: Path, site: Sandbox) -> None:
     case = campaign(tmp_path, site, "shared", "partition: shared", THREE)
-    process = subprocess.run(case.command("plan"), env=case.environment(), capture_output=True, text=True, timeout=800)
-    assert process.returncode == 0
-    assert "partition shared has OverSubscribe=FORCE:2: other jobs may get the same nodes" in " ".join(
-        (process.stdout + process.stderr).split()
-    )
+    assert "partition shared has OverSubscribe=FORCE:2: other jobs may get the same nodes" in printed_plan(case)
 
 
 def test_a_driver_in_a_job_that_holds_its_nodes_says_so_at_once(tmp_path: Path, site: Sandbox) -> None:

@@ -8,18 +8,62 @@ import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
 from campaign.core import resources
+from campaign.results.environment import reading
 from tests.support import fake_slurm
 from tests.support.bench_faults import library
 from tests.support.fake_slurm import Fake
 from tests.support.jobs import HOST, LIMIT_S, UNWRITABLE, Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
+
+
+# --- a target that exists only in the job
+
+
+def plan_in_job(job: Job, directory: str) -> Job:
+    job.plan()
+    job.steps = [replace(step, run=replace(step.run, directory=f"job:{directory}")) for step in job.steps]
+    return job
+
+
+def test_a_target_of_the_job_is_what_its_variables_say_there(job: Job) -> None:
+    job.environment |= {"SITE_LOCAL": f"{job.root}/", "PART": "target"}
+    assert plan_in_job(job, "${SITE_LOCAL}$PART").run() == 0, job.complain()
+    assert f"-d {job.target}/campaign-" in job.out(), "as it was executed"
+    assert reading.read(job.steps[0].folder).environment.directory == str(job.target)
+    assert not list(job.target.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("directory", "reason"),
+    [
+        ("/local/$SITE_LOCAL", "job:/local/$SITE_LOCAL: SITE_LOCAL is not set in the job on "),
+        ("$ODD", "job:$ODD is 'relative' on "),
+        ("$TOP/", "job:$TOP is '' on "),
+    ],
+)
+def test_a_target_of_the_job_that_is_no_directory_there_is_refused(directory: str, reason: str, job: Job) -> None:
+    job.environment |= {"ODD": "relative", "TOP": "/"}
+    assert plan_in_job(job, directory.rstrip("/")).run() == 1
+    outcome, text = job.end_of()
+    assert (outcome, text.startswith(reason)) == ("refused", True), text
+
+
+def test_a_command_before_a_run_works_in_its_directory_and_is_recorded(job: Job) -> None:
+    commands = ("pwd", "touch {directory}/.a && rm {directory}/.a", "printf 'one\\ntwo' >&2")
+    job.plan()
+    job.steps = [replace(step, run=replace(step.run, prepare=commands)) for step in job.steps]
+    assert job.run() == 0, job.complain()
+    prepared = reading.read(job.steps[0].folder).prepared
+    assert [(entry.command, entry.status) for entry in prepared] == [(command, 0) for command in commands]
+    assert prepared[0].output == job.steps[0].directory
 
 
 # --- the target

@@ -99,7 +99,7 @@ def generated() -> dict[Path, str]:
         "form": schemas.document(record(forms.FormMapping), "Mapping of a form"),
         "terms": schemas.document(record(terms.OfferTerms), "Buyer's terms"),
         "rfp": schemas.document(record(rfp.Rfp), "RFP of several rule packs"),
-        "rule-pack": schemas.document(rules_format.SCHEMA, "Rule pack"),
+        "rule-pack": schemas.document_of_extending(rules_format.SCHEMA, "Rule pack", ["id", "version"]),
         **{f"outputs/{name}": schema for name, schema in outputs.documents().items()},
     }
     return {

@@ -32,6 +32,20 @@ def document(record: KeyedMap, title: str) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema_of(record)}
 
 
+def document_of_extending(record: KeyedMap, title: str, own: list[str]) -> dict[str, Any]:
+    """The schema of a file that may extend another one, which then may have all keys but these."""
+    complete = schema_of(record)
+    extending = {**_without_required(complete), "required": ["extends", *own]}
+    choice = {"if": {"required": ["extends"]}, "then": extending, "else": complete}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **choice}
+
+
+def _without_required(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return {key: _without_required(value) for key, value in schema.items() if key != "required" or "type" in value}
+    return [_without_required(value) for value in schema] if isinstance(schema, list) else schema
+
+
 def schema_of(kind: Schema) -> dict[str, Any]:
     """The schema of one value."""
     match kind:

@@ -116,6 +116,17 @@ _INPUT = KeyedMap(
 SCHEMA = KeyedMap(
     id=required(kinds.ID, "name of the pack and of its file"),
     version=required(Number(1, 10**6), "version number, raised with every change of meaning"),
+    extends=Field(
+        kinds.ID,
+        "id of the pack, beside this file or among all, whose keys this one has too: mappings are joined key by key, "
+        f"lists by the names of their entries ({', '.join(f'`{name}`' for name in kinds.NAMING)}), anything else is "
+        "replaced; then only `id` and `version` are required here",
+        default="",
+    ),
+    without=Field(
+        ListOf(Text("a place such as launch/tenth or checks/STA-03"), most=200),
+        "what of the extended pack is left out before that, as `launch/tenth/threads`",
+    ),
     title=required(kinds.LINE, "one line of description for `campaign rules`"),
     document=required(kinds.LINE, "the text that the clauses refer to"),
     caption=required(kinds.LINE, "caption of the table"),

@@ -34,6 +34,7 @@ EQUAL_BLOCKS = ("{rank_offset}", "{processes_per_node}")
 BY_CHECKS = "checked"  # how a clause is accounted for, if not by one of UNCHECKED, which are keys of a clause
 UNCHECKED = ("answered", "person", "out_of_scope")
 OWN = ("practice", "distribution")  # clauses that are not of the RFP's text
+NAMING = ("id", "flag", "name", "program", "holds")  # the first of these keys that an entry of a list has is its name
 PLOTS = ("bars", "lines", "contention", "timeline", "latency")
 
 LINE = Text("a text on one line")

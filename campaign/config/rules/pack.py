@@ -53,7 +53,8 @@ class RulePack:
     environment: tuple[entries.EnvironmentVariable, ...] = ()
     launchers: tuple[entries.AllowedLauncher, ...] = ()  # if there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from
-    digest: str = ""  # SHA-256 of that file
+    digest: str = ""  # SHA-256 of that file; of one that extends others, of the lines that sha256sum prints of all
+    bases: tuple[Path, ...] = ()  # the files of the packs that it extends, one after the other
     build: BuildCategory | None = None  # once settled: the chosen one, if the pack has any
     profile: str = ""  # once settled: the profile that it was settled for
     values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
@@ -172,6 +173,11 @@ class RulePack:
         texts += [text for phase in self.phases for text in (phase.nodes, phase.processes) if text]
         overridden = any(variable.id == name for variable in self.variables)
         return not overridden and any(name in formula.names(text) for text in texts)
+
+    @property
+    def has_projections(self) -> bool:
+        """Whether it judges projections, so that any result may be one."""
+        return any(rule.startswith("PRJ-") for rule in self.checks)
 
     @property
     def fixed(self) -> tuple[Flag, ...]:

@@ -28,8 +28,17 @@ def listing(packs: Sequence[Available]) -> str:
     )
 
 
-def text(pack: RulePack, width: int = 100) -> str:
-    """One pack with its clauses for `campaign rules ID`, in lines of this width."""
+def text(pack: RulePack, width: int = 100, base: RulePack | None = None) -> str:
+    """One pack with its clauses for `campaign rules ID`, in lines of this width. `base`: the pack that it extends,
+    whose lines are marked.
+    """
+    lines, inherited = _lines(pack), {*_lines(base)} if base else set()
+    marked = [f"|{line[1:]}" if line in inherited and line.startswith("  ") else line for line in lines]
+    heading = [f"Extends {base.id}, version {base.version}: the lines that begin with | are its own"] if base else []
+    return "\n".join(_folded(line, width) for line in [*marked[:1], *heading, *marked[1:]])
+
+
+def _lines(pack: RulePack) -> list[str]:
     rendered_text = resources.render_template(
         "rules.txt.j2",
         pack=pack,
@@ -44,11 +53,11 @@ def text(pack: RulePack, width: int = 100) -> str:
         show=catalogue.show,
         counted=units.format_count,
     )
-    return "\n".join(_folded(line.rstrip(), width) for line in rendered_text.splitlines())
+    return [line.rstrip() for line in rendered_text.splitlines()]
 
 
 def _folded(line: str, width: int) -> str:
     """Folded lines; continuation lines are indented to the text after the entry's name."""
-    entry = re.match(r" +\S+(?: \S+)*?  +", line)
-    indent = entry.end() if entry and entry.end() <= _FARTHEST else len(line) - len(line.lstrip()) + 4
+    entry = re.match(r"[ |] +\S+(?: \S+)*?  +", line)
+    indent = entry.end() if entry and entry.end() <= _FARTHEST else len(line) - len(line.lstrip(" |")) + 4
     return textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)

@@ -17,7 +17,7 @@ from campaign.core.grouping import grouped
 from campaign.core.runs import Status
 from campaign.report import printing
 from campaign.report.notes import measures_memory
-from campaign.report.plots import drawing, heat_map, shapes, svg
+from campaign.report.plots import drawing, heat_map, shapes, strips, svg
 from campaign.results.cells import Row
 from campaign.results.parsers.bench_jsonl import latencies, timelines
 from campaign.results.parsers.json_applets import PERCENTILES, Latencies, Timeline
@@ -40,12 +40,13 @@ class Picture:
 
 
 def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, directory: Path) -> list[Picture]:
-    """Draw the map of all results of one target, the pack's plots with these rows, and that of nodes that ran by
-    themselves, into `directory`. `root`: the directory of the raw outputs.
+    """Draw the map of all results of one target, the pack's plots with these rows, and those of repetitions and of
+    nodes that ran by themselves, into `directory`. `root`: the directory of the raw outputs.
     """
     plots = [(plot.id, plot.title, _KINDS[plot.kind](drawing.Drawing(pack, plot, rows, root))) for plot in pack.plots]
-    plots.append((NODES_FILE, NODES_TITLE, by_node(rows)))
     plots.insert(0, (heat_map.FILE, heat_map.TITLE, heat_map.heat_map(pack, rows)))
+    plots.append((strips.FILE, strips.TITLE, strips.strips(pack, rows)))
+    plots.append((NODES_FILE, NODES_TITLE, by_node(rows)))
     pictures = [Picture(f"{target}-{name}.svg", title, drawn) for name, title, drawn in plots if drawn]
     for picture in pictures:
         write_plot(directory / picture.file, f"{picture.title}: {target}", picture.drawn)

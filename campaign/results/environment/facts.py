@@ -125,6 +125,11 @@ class Environment:
         cut = {self.nodes[node] for node in self.incomplete}
         return tuple([name for name in self.job_nodes if self.answering_nodes.get(name) in {None, *cut}])
 
+    @property
+    def partition(self) -> str:
+        """The one in which the job ran, which may be one of a list; "" if unknown."""
+        return self.variables.get("SLURM_JOB_PARTITION") or self.job.get("Partition", "")
+
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""
         indices = self.facts.get(fact, ())
@@ -224,6 +229,7 @@ class Witness:
     programs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 -> path
     inside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # SHA-256 -> paths, as ranks in a container see
     libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> "path SHA-256", each different one
+    defined: Mapping[str, str] = field(default_factory=dict)  # of libraries: SHA-256 -> functions that measure
     preloads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # LD_PRELOAD, LD_AUDIT of the ranks
     threads: tuple[str, ...] = ()  # OMP_NUM_THREADS of the ranks, each different value
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the rules: each value, "" if not set
@@ -328,6 +334,15 @@ class HashedInput:
 
 
 @dataclass(frozen=True, slots=True)
+class Preparation:
+    """A command of the campaign file that the job executed in the attempt's directory before the benchmark."""
+
+    command: str
+    status: int
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What the job and Slurm recorded around one execution.
 
@@ -344,10 +359,12 @@ class Evidence:
     # By phase, if recorded: NAME=DIGITS of the loader's variables that the launcher gave to the job's test program.
     loader_variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     witness: Witness = field(default_factory=Witness)
+    packages: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of loaded files -> package of the system
     served: Mapping[str, Served] = field(default_factory=dict)  # by phase, if the servers' counters show it
     energy: Metered | None = None  # by the meters of its nodes; None: nobody read them
     altered: tuple[Altered, ...] = ()  # files that were changed since; looked up whenever it is judged
     inputs: tuple[HashedInput, ...] = ()
+    prepared: tuple[Preparation, ...] = ()
 
 
 NOTHING = Evidence()

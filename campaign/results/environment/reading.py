@@ -130,9 +130,11 @@ def evidence_of(file: FactsFile) -> facts.Evidence:
         placement=dict(_placements(probes, witness)),
         loader_variables=dict(_loader_variables(probes)),
         witness=witness,
+        packages=dict(_packages(_SourceFacts(file, "packages", _Problems()))),
         served=served_operations(read_samples(file.from_source("servers"))),
         energy=energy.metered_energy(file.from_source("meter")),
         inputs=tuple(_inputs(file.from_source("inputs"))),
+        prepared=tuple(_preparations(file.from_source("prepare"))),
     )
 
 
@@ -269,6 +271,7 @@ def _witness(source: _SourceFacts) -> facts.Witness:
             if digest != facts.UNREAD
         },
         libraries=values_with_prefix("library."),
+        defined={digest: names[0] for digest, names in values_with_prefix("defines.").items()},
         preloads={name: values for name, values in of_ranks.items() if name.startswith("LD_")},
         threads=of_ranks.get("OMP_NUM_THREADS", ()),
         variables={name: (*of_ranks.get(name, ()), *("",) * (name in unset)) for name in {**of_ranks, **unset}},
@@ -278,6 +281,12 @@ def _witness(source: _SourceFacts) -> facts.Witness:
         other_directories=tuple(f"{fact.value} on {fact.node}" for fact in source.by_name.get("directory.other", ())),
         problems=(*source.words("problem"), *source.problems),
     )
+
+
+def _packages(source: _SourceFacts) -> Iterator[tuple[str, str]]:
+    """The SHA-256 of loaded files, each with the package that contains it."""
+    for name in source.by_name:
+        yield from ((digest, name) for text in source.words(name) for digest in text.split())
 
 
 def _executed(source: _SourceFacts) -> Iterator[tuple[str, str]]:
@@ -348,6 +357,13 @@ def _inputs(hashes: Sequence[FactLine]) -> Iterator[facts.HashedInput]:
         size = next((fact.value for fact in file_facts if type(fact.value) is int and 0 <= fact.value < 1 << 63), 0)
         if digest and (digest.value == facts.UNREAD or _HASH.fullmatch(digest.value)):
             yield facts.HashedInput(node, path, digest.value.removeprefix(facts.UNREAD), size, digest.line)
+
+
+def _preparations(lines: Sequence[FactLine]) -> Iterator[facts.Preparation]:
+    """The commands before the run: a fact with what each printed, and one with its status."""
+    for output, status in zip(lines[::2], lines[1::2], strict=False):
+        if output.name == status.name and isinstance(output.value, str) and type(status.value) is int:
+            yield facts.Preparation(clean(output.name), status.value, clean(output.value))
 
 
 # --- the counters of a target's servers at several times during an execution

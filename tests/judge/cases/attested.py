@@ -19,10 +19,13 @@ from tests.judge.cases.phases import COMMANDS, of_phases
 from tests.judge.cases.sources import BINARY, OTHER, sourced, with_outputs
 from tests.support import builders
 
-BENCH, LIBC, MPI, FAST = "/opt/bench/bench", "/usr/lib/libc.so.6", "/opt/mpi/lib/libmpi.so.40", "/tmp/fast.so"
-OBJECTS = {BENCH: BINARY, LIBC: "1c" * 32, MPI: "31" * 32}
+BENCH, LIBC, MPI = "/opt/bench/bench", "/usr/lib/libc.so.6", "/usr/lib/libmpi.so.40"
+LOADER = "/usr/lib/ld-linux-x86-64.so.2"
+OBJECTS = {BENCH: BINARY, LIBC: "1c" * 32, MPI: "31" * 32, LOADER: "1d" * 32}
+PACKAGES = {OBJECTS[LIBC]: "libc6", OBJECTS[LOADER]: "libc6", OBJECTS[MPI]: "libopenmpi3"}
 FUNCTIONS = {"clock_gettime": LIBC, "stat": LIBC, "MPI_Barrier": MPI}
 FACTS = {
+    "executable.loader": f"/lib64/ld-linux-x86-64.so.2 {OBJECTS[LOADER]}",
     "library.libc.so.6": f"/lib/libc.so.6 {OBJECTS[LIBC]}",
     "library.libmpi.so.40": f"{MPI} {OBJECTS[MPI]}",
     "mount.type": "lustre",
@@ -59,7 +62,7 @@ def attempt(attestation: Attestation | None, program: str = "campaign bench 0.3.
 def all_of(*groups: RankGroup, **changes: Any) -> Submission:
     """A campaign whose attempts all say this of themselves."""
     submission = with_outputs(sourced(), attestation=attestation(*groups, **changes))
-    evidence = builders.evidence(environment=builders.environment(facts=FACTS))
+    evidence = builders.evidence(environment=builders.environment(facts=FACTS), packages=PACKAGES)
     return replace(submission, results=tuple(replace(case, evidence=evidence) for case in submission.results))
 
 
@@ -67,12 +70,6 @@ def by_mpirun(*groups: RankGroup) -> Submission:
     """All attempts were started by an mpirun that sets this LD_LIBRARY_PATH."""
     submission = all_of(*groups)
     return replace(submission, results=tuple(with_launcher_path(case, "/opt/mpi/lib") for case in submission.results))
-
-
-def only_last(*groups: RankGroup) -> Submission:
-    """A campaign whose last attempt alone says this of itself."""
-    *other_cases, last = all_of(*groups).results
-    return replace(all_of(), results=(*all_of().results[: len(other_cases)], last))
 
 
 def started_by_mpirun(job_path: str | None, rank_path: str) -> Case:
@@ -116,16 +113,7 @@ def in_two_phases(rank_path: str, **recorded_paths: tuple[str, ...]) -> Case:
     )
 
 
-def described(text: str, *groups: RankGroup) -> Submission:
-    submission = all_of(*groups)
-    return replace(submission, campaign=replace(submission.campaign, system=(("software", text),)))
-
-
 FIRST = "scratch.single.shared.r1/1"
-REPLACED = f"{FAST} is loaded before the C library or MPI and replaces stat (first in {FIRST})"
-IDLE = group(objects={FAST: OTHER}, functions={"stat": FAST})
-
-FUNCTIONS_THEMSELVES = "the functions of the C library and MPI themselves, or of a library that the buyer accepts"
 
 EXAMPLES: list[Example] = [
     compliant("EVD-06", "ranks that say what the job's nodes said", attempt(attestation())),
@@ -296,40 +284,4 @@ EXAMPLES: list[Example] = [
         by_mpirun(group(objects={LIBC: OTHER}, variables={"LD_LIBRARY_PATH": "/opt/mpi/lib"})),
     ),
     compliant("SRC-04", "a library whose file could not be read", all_of(group(objects={LIBC: ""}))),
-    of_buyer(broken("SRC-05", REPLACED, all_of(IDLE), FUNCTIONS_THEMSELVES, FAST)),
-    of_buyer(
-        broken(
-            "SRC-05",
-            f"LD_PRELOAD loads {FAST} into the benchmark (first in {FIRST})",
-            all_of(group(variables={"LD_PRELOAD": FAST})),
-            "no library, or one that the buyer accepts",
-            FAST,
-        )
-    ),
-    of_buyer(
-        broken("SRC-05", REPLACED, described(f"traced by {FAST}", IDLE), FUNCTIONS_THEMSELVES, FAST),
-        explanation="named in the campaign file (system, software)",
-    ),
-    disclosed(
-        "SRC-05",
-        "code loaded from directories other than those of the system and of the linked libraries",
-        all_of(loaded_later={"/home/me/plugin.so": OTHER}),
-        "",
-        "/home/me/plugin.so",
-        FIRST,
-    ),
-    disclosed(
-        "SRC-05",
-        "code loaded from directories other than those of the system and of the linked libraries",
-        only_last(group(objects={"/home/me/plugin.so": OTHER})),
-        "",
-        "/home/me/plugin.so",
-        "scratch.max.onefile.r1/1",
-    ),
-    compliant(
-        "SRC-05", "a program that is linked statically", all_of(group(functions=dict.fromkeys(FUNCTIONS, BENCH)))
-    ),
-    compliant(
-        "SRC-05", "plug-ins below MPI's directory", all_of(group(objects={"/opt/mpi/lib/openmpi/mca_x.so": OTHER}))
-    ),
 ]

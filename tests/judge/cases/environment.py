@@ -15,7 +15,7 @@ from campaign.core.records import Iteration, Record, Source
 from campaign.core.runs import Geometry, State
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence, Value, Witness
+from campaign.results.environment.facts import NOTHING, Accounting, Environment, Evidence, Preparation, Value, Witness
 from tests.judge.cases import Example, attempts, broken, compliant, disclosed, rehearsed, unchecked
 from tests.judge.cases.submissions import good_submission
 from tests.support import builders
@@ -35,6 +35,25 @@ def case(evidence: Evidence | None = None, profile: str = "full", **seen: Any) -
 def with_evidence(profile: str = "full", **changes: Any) -> Case:
     """With something else on record around it."""
     return case(builders.evidence(**changes), profile)
+
+
+def in_job(recorded_directory: str) -> Case:
+    """A target that exists only in a job, which has resolved it so."""
+    case = with_environment(directory=recorded_directory, variables={"SLURM_JOB_ID": "17"})
+    return replace(case, run=replace(case.run, directory="job:/local/$SLURM_JOB_ID/${SITE}"))
+
+
+def prepared(*commands: str) -> Case:
+    """A run before which `lfs setstripe` was to be executed, and what the job executed."""
+    case = with_evidence(prepared=tuple(Preparation(command, 0, "") for command in commands))
+    return replace(case, run=replace(case.run, prepare=("lfs setstripe -c 4 {directory}",)))
+
+
+def striped(profile: str = "full") -> Submission:
+    submission = system(profile)
+    (target, *others) = submission.campaign.targets
+    targets = (replace(target, prepare=("lfs setstripe -c 4 {directory}",)), *others)
+    return replace(submission, campaign=replace(submission.campaign, targets=targets))
 
 
 def with_environment(profile: str = "full", **changes: Any) -> Case:
@@ -575,6 +594,23 @@ EXAMPLES: list[Example] = [
         "all began in the attempt's",
         with_evidence(witness=Witness(True, directories=("/scratch/user/campaign-1",))),
     ),
+    compliant("RUN-05", "a target of the job alone, with its id and a variable that it sets", in_job("/local/17/a")),
+    broken(
+        "RUN-05",
+        "the job measured in another directory than the target's",
+        in_job("/dev/shm/17/a"),
+        "job:/local/$SLURM_JOB_ID/${SITE}",
+        "/dev/shm/17/a",
+    ),
+    compliant("RUN-05", "the command before the run", prepared("lfs setstripe -c 4 {directory}")),
+    broken(
+        "RUN-05",
+        "other commands were executed before the run than planned",
+        prepared("lfs setstripe -c 8 {directory}"),
+        "lfs setstripe -c 4 {directory}",
+        "lfs setstripe -c 8 {directory}",
+    ),
+    unchecked("RUN-05", "no command before the run", prepared()),
     unchecked("RUN-05", "nothing on record", NO_RECORD),
     unchecked("RUN-05", "no capacity afterwards", with_evidence(after=None)),
     #
@@ -651,6 +687,22 @@ EXAMPLES: list[Example] = [
         system(**{"tuning by users": "striping", "tuning by administrators": "striping"}),
         "different entries",
         "striping",
+    ),
+    broken(
+        "ENV-02",
+        "commands prepare the directory of each run on target scratch",
+        striped(),
+        "none",
+        "lfs setstripe -c 4 {directory}",
+        "scratch/*/*/*",
+    ),
+    rehearsed(
+        "ENV-02",
+        "commands prepare the directory of each run on target scratch",
+        striped("rehearsal"),
+        "none",
+        "lfs setstripe -c 4 {directory}",
+        "scratch/*/*/*",
     ),
     rehearsed(
         "ENV-02",

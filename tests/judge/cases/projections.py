@@ -9,6 +9,7 @@ from campaign.config.search import InputSource, Projection
 from campaign.core.findings import Severity
 from campaign.core.runs import Status
 from campaign.judge.submission import Submission
+from campaign.slurm import partitions
 from campaign.slurm.partitions import Partition, Unusable
 from tests.judge.cases import Example, broken, compliant, disclosed, unchecked
 from tests.judge.cases.submissions import good_submission
@@ -21,6 +22,7 @@ MADE = Projection(
     0.1, (LOG,), (("measured", InputSource(LOG, 1, "File creation")),),
 )  # fmt: skip
 PARTITION = Partition("batch", 4, 4, 8, None, ())
+LARGE = replace(PARTITION, name="large", nodes=8, usable=8)
 DOWN = Unusable("n4", "down", "down*", "dead")
 
 
@@ -48,6 +50,13 @@ def standing_as(status: Status) -> Submission:
 
 def on_partition(partition: Partition | None) -> Submission:
     return replace(good_submission(), partition=partition)
+
+
+def in_one_of_a_list(name: str) -> Submission:
+    """All jobs ran in this one of two partitions, of which the other one has twice the nodes."""
+    submission = on_partition(partitions.smallest_partition([PARTITION, LARGE]))
+    evidence = builders.evidence(environment=builders.environment(variables={"SLURM_JOB_PARTITION": name}))
+    return replace(submission, results=tuple(replace(result, evidence=evidence) for result in submission.results))
 
 
 def with_cores(count: int) -> Submission:
@@ -130,6 +139,10 @@ EXAMPLES: list[Example] = [
     compliant("GEO-03", "every core of the partition", on_partition(PARTITION)),
     broken("GEO-03", "fewer processes per node than cores", with_cores(16),
            "16 on each node", "8 on each node", "*/max/*/*", Severity.WARNING),
+    compliant("GEO-03", "the smallest of a list of partitions, in which the job ran", in_one_of_a_list("batch")),
+    broken("GEO-03", "below the maximum concurrency of partition large, without a projection to it",
+           in_one_of_a_list("large"), "64 processes on 8 nodes", "32 processes on 4 nodes",
+           "scratch/max/shared/create"),
     compliant("GEO-03", "as many as the node has cores", with_cores(8)),
     broken("GEO-03", "fewer nodes or processes than the launch condition's share of partition batch",
            with_share("half", "all"), "64 processes on 8 nodes", "8 processes on 2 nodes",
