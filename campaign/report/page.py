@@ -52,6 +52,7 @@ def page_html(
         pack=pack,
         verdict=decision.compliance_verdict(contents),
         decision=contents.decision,
+        tiles=_tiles(contents),
         attempts=contents.attempt_counts,
         period=contents.period,
         rounding=table.ROUNDING,
@@ -89,6 +90,19 @@ def page_html(
         ),
         digits=units.digits,
     )
+
+
+def _tiles(contents: Contents) -> list[tuple[str, str, str]]:
+    """The numbers above the decision: what each says, what it counts, and the class of its colour."""
+    results = sum(row.value is not None and row.status.counts for row in contents.rows)
+    violated = {finding.rule for finding in contents.findings if finding.violated}
+    open_rules = {finding.rule for finding in contents.findings if finding.open}
+    return [
+        (f"{results} / {len(contents.rows)}", "results", "" if results == len(contents.rows) else "missing"),
+        (str(len(violated)), "rules violated", "E" if violated else ""),
+        (str(len(open_rules)), "rules open", "W" if open_rules else ""),
+        *([(contents.period[:10], "measured from", "")] if contents.period else []),
+    ]
 
 
 def render_page(template: str, **values: Any) -> str:
