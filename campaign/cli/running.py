@@ -26,7 +26,17 @@ from campaign.core.grouping import grouped
 from campaign.core.runs import Attempt, Cell, State, Status
 from campaign.core.units import listing, plural
 from campaign.judge.submission import Submission
-from campaign.pipeline import campaign_state, outdated, planning, preflight, probe, recovery, run, unsubmitted
+from campaign.pipeline import (
+    campaign_state,
+    outdated,
+    passed_probe,
+    planning,
+    preflight,
+    probe,
+    recovery,
+    run,
+    unsubmitted,
+)
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
 from campaign.report import causes, decision, findings_view, table, views
@@ -98,6 +108,7 @@ def _probe(definition: Definition, checked: preflight.Checked, print_passed: Cal
         say(problem)
     if outcome.problems:
         return ENVIRONMENT
+    passed_probe.remember(definition, checked.plan.all_runs, outcome.job)
     print_passed(outcome.passed)
     return OK
 

@@ -24,7 +24,7 @@ from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.findings import processes_on
 from campaign.judge.flags import paths_outside_target
 from campaign.judge.submission import Submission
-from campaign.pipeline import places, planning
+from campaign.pipeline import passed_probe, places, planning
 from campaign.pipeline.campaign_state import ComparedSources, journal_damaged, judge_planned
 from campaign.pipeline.places import Mistake, refusal
 from campaign.pipeline.request import Request
@@ -53,6 +53,7 @@ class Checked:
     submission: Submission
     slurm_problem: str = ""
     notes: tuple[str, ...] = ()
+    probe_job: str = ""  # that passed with the same settings
 
     @property
     def violated(self) -> tuple[list[str], list[str]]:
@@ -81,6 +82,8 @@ class Checked:
                 "not checked: partition, limits, account, QOS, MPI plugin, modules, benchmark, directories (Slurm "
                 f"does not answer: {self.slurm_problem})"
             )
+        if self.probe_job:
+            return f"checked by the probe (job {self.probe_job}), since which nothing that it depends on has changed"
         return (
             "not checked: whether all nodes see the same directories, load the modules and start the benchmark as "
             "one MPI job; 'campaign plan --probe' checks this with a short job"
@@ -157,13 +160,10 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
     if lacks:
         raise EnvironmentLacks("\n".join(lacks))
     submission = judge_planned(definition, planned, compared)
-    notes += [
-        *_missing_launchers(campaign),
-        *places.missing_targets(definition),
-        *places.targets_in_jobs(definition, missing),
-    ]
-    notes += [*_untried_mpi(definition)]
-    return Checked(planned, missing, compared, submission, "", tuple(notes))
+    notes += [*_missing_launchers(campaign), *places.targets_in_jobs(definition, missing), *_ignored_variables()]
+    probe_job = passed_probe.find_job(definition, planned.all_runs)
+    notes += [] if probe_job else [*places.missing_targets(definition), *_untried_mpi(definition)]
+    return Checked(planned, missing, compared, submission, "", tuple(notes), probe_job)
 
 
 def _outside_paths(definition: Definition, planned: planning.Plan) -> Iterator[Mistake]:
@@ -329,6 +329,16 @@ def _unloadable_modules(campaign: Campaign) -> Iterator[Mistake]:
     if modules and (failing := commands.unloadable(modules)):
         name, cause = failing
         yield Mistake(("slurm", "modules", modules.index(name)), f"{name} cannot be loaded: {cause}")
+
+
+def _ignored_variables() -> Iterator[str]:
+    """That options of sbatch in the environment are not passed on."""
+    names = sorted(name for name in os.environ if name.startswith("SBATCH_"))
+    if names:
+        yield (
+            f"{units.listing(names)}: set in this shell, and ignored: jobs have only the options of the campaign file "
+            "(slurm)"
+        )
 
 
 def _untried_mpi(definition: Definition) -> Iterator[str]:

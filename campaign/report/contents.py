@@ -145,14 +145,16 @@ def environment_sections(results: Sequence[Case]) -> tuple[Section, ...]:
     )
     of_nodes = [observation for observation in facts if not observation[0].startswith(elsewhere)]
     sections = [Section("Nodes", about_jobs, _COLUMNS, _observation_lines(of_nodes))]
-    for directory in dict.fromkeys(job.directory for job in jobs.values()):
-        jobs_of_directory = {
-            job: environment for job, environment in jobs.items() if environment.directory == directory
-        }
+    in_jobs = {result.attempt.job: result.run.directory for result in results if result.run.is_in_job}
+    directories = {job: in_jobs.get(job, environment.directory) for job, environment in jobs.items()}
+    for directory in dict.fromkeys(directories.values()):
+        jobs_of_directory = {job: environment for job, environment in jobs.items() if directories[job] == directory}
         storage = _job_observations({job: environment.storage for job, environment in jobs_of_directory.items()})
         rows = _observation_lines([*_with_prefix(_node_observations(jobs_of_directory), _STORAGE), *storage])
         sections.append(Section(f"File system of {directory}", _space_text(jobs_of_directory), _COLUMNS, rows))
-    software = _job_observations({job: environment.software for job, environment in jobs.items()})
+    software = _job_observations(
+        {job: {**_modules(environment), **environment.software} for job, environment in jobs.items()}
+    )
     sections.append(
         Section("Program and libraries", "", _COLUMNS, _observation_lines([*_with_prefix(facts, _PROGRAM), *software]))
     )
@@ -171,6 +173,12 @@ def _node_observations(jobs: Mapping[str, Environment]) -> list[_Observation]:
         for fact in environment.facts
         for node, text in environment.by_node(fact).items()
     ]
+
+
+def _modules(environment: Environment) -> dict[str, str]:
+    """The modules that a job had loaded, if any."""
+    modules = environment.variables.get("LOADEDMODULES", "")
+    return {"modules": modules.replace(":", ", ")} if modules else {}
 
 
 def _job_observations(by_job: Mapping[str, Mapping[str, str]]) -> list[_Observation]:

@@ -220,6 +220,8 @@ def test_the_probe_accepts_what_all_nodes_see_and_leaves_nothing_behind(desk: Pa
         f"slurm.mpi: pmix starts {BENCH} as one MPI job of 4 ranks"
     )
     assert sorted(path.name for path in (desk / "target").iterdir()) == ["file", "link"]
+    plan = call(desk, sandbox, "plan", "c.yaml").stdout
+    assert re.search(r"\nchecked by the probe \(job \d+\), since which nothing that it depends on has changed\n$", plan)
 
 
 # Open MPI 4 is told of the ranks and refuses to start; with Open MPI 5 each starts for itself.

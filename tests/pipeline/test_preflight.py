@@ -25,7 +25,7 @@ from campaign.config.waivers import Answers, Granted
 from campaign.core import resources
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, EnvironmentLacks, InputError
 from campaign.core.runs import State
-from campaign.pipeline import places, planning, preflight, probe
+from campaign.pipeline import passed_probe, places, planning, preflight, probe
 from campaign.pipeline.places import Mistake, refusal
 from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request
@@ -189,6 +189,38 @@ def test_a_plugin_for_mpi_that_was_not_tried_yet_is_to_be_probed(cluster: Fake) 
     (remark,) = [text for text in check(read_definition("slurm: {mpi: pmi2}\n")).notes if "slurm.mpi" in text]
     assert remark.startswith("slurm.mpi: pmi2 was not tried yet with this benchmark, whose MPI may not have it: ")
     assert not any("slurm.mpi" in text for text in check(read_definition()).notes)
+
+
+def test_a_probe_that_passed_is_remembered_until_what_it_depends_on_changes(cluster: Fake) -> None:
+    definition = read_definition("slurm: {mpi: pmi2}\n")
+    assert "'campaign plan --probe' checks this" in check(definition).unchecked
+    passed_probe.remember(definition, planning.plan(definition).all_runs, "17")
+    checked = check(read_definition("slurm: {mpi: pmi2, account: phys}\n"))
+    assert checked.unchecked == "checked by the probe (job 17), since which nothing that it depends on has changed"
+    assert not any("slurm.mpi" in text for text in checked.notes)
+    changes = ("slurm: {partition: batch, mpi: pmi2}", "slurm: {mpi: pmi2}\nlauncher: {options: [--cpu-bind=cores]}")
+    for text in changes:
+        assert "'campaign plan --probe' checks this" in check(read_definition(f"{text}\n")).unchecked
+    (definition.paths.root / "probe.json").write_text("[]")
+    assert "'campaign plan --probe' checks this" in check(definition).unchecked
+
+
+def test_options_of_sbatch_in_the_shell_are_said_to_be_ignored(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not any("ignored" in text for text in check(read_definition()).notes)
+    monkeypatch.setenv("SBATCH_ACCOUNT", "phys")
+    monkeypatch.setenv("SBATCH_TIMELIMIT", "5")
+    assert (
+        "SBATCH_ACCOUNT, SBATCH_TIMELIMIT: set in this shell, and ignored: jobs have only the options of the campaign "
+        "file (slurm)"
+    ) in check(read_definition()).notes
+
+
+def test_several_nodes_of_a_target_in_a_job_are_named(cluster: Fake) -> None:
+    checked = check(read_definition(**{"HERE/target": "job:/local/$SLURM_JOB_ID"}))
+    assert (
+        "targets[0].directory: job:/local/$SLURM_JOB_ID exists only in a job; where each node has its own, jobs of "
+        "several nodes measure nothing: peak, max"
+    ) in checked.notes
 
 
 def test_a_target_that_this_machine_does_not_see_is_to_be_probed(cluster: Fake) -> None:

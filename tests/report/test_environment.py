@@ -49,6 +49,21 @@ def test_nothing_is_reported_where_nothing_is_on_record() -> None:
     assert contents.environment_sections([case_of_job("one", Environment())]) == ()
 
 
+def test_the_loaded_modules_of_the_jobs_are_shown() -> None:
+    loaded = replace(environment(), variables={"LOADEDMODULES": "gcc/12:openmpi/4.1"})
+    sections = contents.environment_sections([case_of_job("one", loaded), case_of_job("two", environment())])
+    assert part(sections, "Program and libraries")["modules"] == [("gcc/12, openmpi/4.1", "one")]
+
+
+def test_a_target_that_exists_only_in_jobs_has_one_section() -> None:
+    cases = [
+        case_of_job(job, replace(environment(mount_type="xfs"), directory=f"/local/{job}")) for job in ("one", "two")
+    ]
+    cases = [replace(case, run=replace(case.run, directory="job:/local/$SLURM_JOB_ID")) for case in cases]
+    titles = [section.title for section in contents.environment_sections(cases)]
+    assert [title for title in titles if title.startswith("File system")] == ["File system of job:/local/$SLURM_JOB_ID"]
+
+
 def test_what_all_nodes_of_all_jobs_say_stands_once() -> None:
     sections = contents.environment_sections(
         [case_of_job(job, environment(kernel_release="6.1")) for job in ("one", "two")]
