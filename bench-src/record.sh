@@ -64,11 +64,6 @@ libraries() { # of the binary, and then the further ones of its module
     done
 }
 
-modules() { # SHA-256 of what it loads of its own
-    shift
-    for file; do printf '"%s"' "$(sha256sum <"$file" | cut -d ' ' -f 1)"; done
-}
-
 list() { # of its lines
     separator=''
     while read -r line; do
@@ -111,7 +106,7 @@ printf ' "compiler": %s, "command": %s, "flags": %s,\n' \
     "$(json "$RECORD_COMPILER")" "$(json "$(wrapped)")" "$(json "$RECORD_FLAGS")"
 printf ' "mpi": %s, "libraries": [%s],\n "sections": [%s],\n' "$(json "$(mpi_version)")" "$(libraries "$@")" "$(sections "$1")"
 printf ' "source_tree": "%s", "source_files": %d,\n' "$(source_tree)" "$(files | tr -cd '\000' | wc -c)"
-printf ' "preprocessed": "%s", "environment": [%s], "modules": [%s],\n "inputs": [%s],\n' \
-    "${RECORD_PREPROCESSED%% *}" "$(variables | list)" "$(modules "$@")" "$(inputs | list)"
+printf ' "preprocessed": "%s", "environment": [%s],\n "inputs": [%s],\n' \
+    "${RECORD_PREPROCESSED%% *}" "$(variables | list)" "$(inputs | list)"
 printf ' "revision": %s, "dirty": %s, "unix_time": %d}\n' \
     "$([ -n "$commit" ] && json "$commit" || echo null)" "$(dirty "$commit")" "$(date +%s)"

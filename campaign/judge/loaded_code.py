@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -66,34 +66,37 @@ def preloaded_libraries(case: Case) -> Iterator[tuple[str, str]]:
     yield from (("/etc/ld.so.preload", value) for value in environment.values("ld.so.preload"))
 
 
-def loaded_files(case: Case, modules: Set[str]) -> Iterator[LoadedFile]:
-    """The files with code that ranks of an attempt loaded, as they or the nodes saw it, but for its programs and their
-    own `modules`.
+def unknown_files(case: Case, has_preloads: bool) -> Iterator[LoadedFile]:
+    """The files with code that ranks of an attempt loaded, as they or the nodes saw it, but for its programs and what
+    packages contain; of these what replaces functions, and all where some were preloaded.
     """
     witness = case.evidence.witness
     packages = case.evidence.packages
     owners = {packages.get(digest) for digest in _hashes(case, LOADER)} - {None}
     of_c_library = {digest for digest, package in packages.items() if package in owners}
     linked = {digest for name in case.evidence.environment.fact_names("library.") for digest in _hashes(case, name)}
-    programs = {program.sha256 for program in case.programs} - {""} | witness.programs.keys() | modules | {_KERNEL}
+    programs = {program.sha256 for program in case.programs} - {""} | witness.programs.keys()
+
+    def is_known(digest: str, replaced: Collection[str]) -> bool:
+        return digest in packages and not (replaced or has_preloads)
+
     for phase, attestation in attestations(case):
         program_hashes = programs | {phase.observation.binary_sha256}
         for group in attestation.groups:
-            by_path = grouped((path, function) for function, path in group.functions.items())
+            functions = grouped((path, function) for function, path in group.functions.items() if path != _KERNEL)
             # Looked up with other variables than the ranks had, its libraries may be others.
             of_program = set() if added_variables(phase, group) else linked
-            for path, digest in {**dict.fromkeys(by_path, ""), **attestation.loaded_later, **group.objects}.items():
-                functions = by_path.get(path, [])
-                replaced = _outside(functions, digest, of_c_library or of_program, of_program)
-                if not program_hashes & {digest, path}:
+            for path, digest in {**dict.fromkeys(functions, ""), **attestation.loaded_later, **group.objects}.items():
+                replaced = _outside(functions.get(path, ()), digest, of_c_library or of_program, of_program)
+                if digest not in program_hashes and not is_known(digest, replaced):
                     name = path or "memory without a file"
                     yield LoadedFile(name, digest, tuple(replaced), True, digest in packages)
     for text in (text for texts in witness.libraries.values() for text in texts):
         path, _, word = text.rpartition(" ")
         digest = word if re.fullmatch("[0-9a-f]{64}", word) else ""
-        functions = witness.defined.get(digest, "").split(", ")
-        if digest not in programs:
-            replaced = _outside(functions, digest, of_c_library or linked, packages.keys() | linked)
+        functions_text = witness.defined.get(digest, "")
+        replaced = _outside(functions_text.split(", "), digest, of_c_library or linked, packages.keys() | linked)
+        if digest not in programs and not is_known(digest, replaced):
             yield LoadedFile(path if digest else text, digest, tuple(replaced), False, digest in packages)
 
 
@@ -165,16 +168,15 @@ def _check_libraries(case: Case, group: RankGroup) -> Iterator[Finding]:
 
 def check_loaded_files(submission: Submission, finished: Sequence[Case]) -> Iterator[Finding]:
     """SRC-05: libraries that were preloaded, that replace functions that measure, or that are of no package."""
+    preloads = _first_preloads(submission, finished)
     first_subjects: dict[LoadedFile, str] = {}
-    modules = {digest for build in submission.sources.builds for digest in build.modules}
     for case in finished:
-        for file in loaded_files(case, modules):
+        for file in unknown_files(case, bool(preloads)):
             first_subjects.setdefault(file, case.subject)
     subjects = {
         copies[0].merged_with(copies): first_subjects[copies[0]]
         for copies in grouped(((file.path, file.sha256), file) for file in first_subjects).values()
     }
-    preloads = _first_preloads(submission, finished)
     for (name, value), subject in preloads.items():
         yield _preload_finding(submission, name, value, [file for file in subjects if file.is_named_by(value)], subject)
     further = [file for file in subjects if not any(file.is_named_by(value) for _, value in preloads)]

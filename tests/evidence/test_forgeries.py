@@ -436,6 +436,30 @@ def test_a_damaged_line_that_was_read_before_is_reported_by_every_command(vendor
         shutil.copytree(tmp_path / "kept", results, symlinks=True)
 
 
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"flags": "-O2 -include /opt/acme/fast.h -Dstat=acme_stat"}, "-include /opt/acme/fast.h, -Dstat=acme_stat"),
+        (
+            {"environment": ["C_INCLUDE_PATH=/opt/acme"], "inputs": [f"/opt/acme/sys/stat.h {'ab' * 32}"]},
+            "/opt/acme/sys/stat.h",
+        ),
+    ],
+)
+def test_what_a_build_was_given_besides_its_source_waits_for_the_buyer(
+    vendor: Vendor, tmp_path: Path, fields: dict[str, Any], named: str
+) -> None:
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
+    (path,) = (bag / SOURCE / "builds").glob("*.json")
+    edit_record(path, lambda record: record.update(fields))
+    edit_record(bag / SOURCE / "modifications.json", lambda record: record["builds"][0].update(fields))
+    bundled.redo(bag)
+    with verify.verify(bag, Buyer()) as verified:
+        messages = [finding.message for finding in verified.decision.undecided if finding.rule == "SRC-05"]
+        assert any(named in text for text in messages), messages
+        assert verified.decision.exit_status in (1, 4)
+
+
 def test_an_honest_campaign_has_no_contradiction(vendor: Vendor) -> None:
     with verify.verify(vendor.root / "plain", Buyer()) as verified:
         assert verified.evaluation is not None

@@ -117,7 +117,6 @@ class Build:
     sections: tuple[str, ...] = ()  # of the binary: "NAME SHA-256"
     preprocessed: str = ""  # hash of the sources as the compiler saw them
     environment: tuple[str, ...] = ()  # "NAME=VALUE" of what compilers and linkers take besides their options
-    modules: tuple[str, ...] = ()  # SHA-256 of the parts that the binary loads itself
     inputs: tuple[str, ...] = ()  # "PATH SHA-256" of files read from outside the source that no package has
 
 
