@@ -7,7 +7,7 @@ from typing import Any
 
 from campaign.config import values
 from campaign.config.rules.entries import LaunchCondition
-from campaign.config.rules.pack import RulePack
+from campaign.config.rules.pack import RulePack, powers_of_two
 from campaign.config.search import NotRun, Searched, processes_uneven
 from campaign.core.runs import Geometry
 from campaign.core.schema import Values, nearest_name, suggestion
@@ -71,23 +71,40 @@ def _fixed_geometry(condition: LaunchCondition) -> Wanted | None:
     )
 
 
-def read_series(values: Values, pack: RulePack) -> dict[str, int]:
-    """The largest count of each series of launch conditions, removed from the values; 1 if it cannot be determined."""
+def read_series(values: Values, pack: RulePack) -> dict[str, list[int]]:
+    """The counts of each series of launch conditions, which is removed from the values; none if they cannot be
+    determined.
+    """
     written_launch = dict(values["launch"] or ())
-    largest = {}
+    counts_by_series = {}
     for condition in [series for series in pack.launch if series.series]:
         count = written_launch.pop(condition.id, "none")
-        if isinstance(count, int) and count.bit_count() == 1:
-            largest[condition.id] = count
+        counts, allowed = _series_counts(condition, count, is_full=values["profile"] == "full")
+        if counts:
+            counts_by_series[condition.id] = counts
         elif values["launch"] is not None and count is not None:
             problem = (
-                f"found {count if isinstance(count, int | str) else 'a mapping'}; allowed: a power of two such as 16, "
-                f"the largest of the series (clause {condition.clause}: {condition.needs})"
+                f"found {count if isinstance(count, int | str) else 'a mapping'}; allowed: {allowed} "
+                f"(clause {condition.clause}: {condition.needs})"
             )
             values.problem(problem, "launch", condition.id)
     if values["launch"] is not None:
         values["launch"] = tuple(written_launch.items())
-    return largest
+    return counts_by_series
+
+
+def _series_counts(condition: LaunchCondition, count: Any, is_full: bool) -> tuple[list[int], str]:
+    """The counts of a series as the campaign file gives them, none if it may not give these, and what is allowed."""
+    if listed := values.counts_of(condition.points):
+        largest_counts = listed[-1:] if is_full else listed
+        largest = listed[-1] if count == "none" else count
+        counts = listed[: listed.index(largest) + 1] if largest in largest_counts else []
+        return counts, f"{', '.join(map(str, largest_counts))}, the largest of the series; without the line, all"
+    if condition.points == values.FREE:
+        counts = values.counts_of(count[condition.series]) if isinstance(count, Values) else []
+        return counts, f'{{{condition.series}: "1, 2, 8"}}'
+    is_power = isinstance(count, int) and count.bit_count() == 1
+    return powers_of_two(count) if is_power else [], "a power of two such as 16, the largest of the series"
 
 
 def _written_counts(condition: LaunchCondition) -> str:
@@ -156,6 +173,8 @@ class _GivenLaunch:
         elif nodes is None or count is None:
             if not value.has_problem:  # otherwise that explains it
                 self._refuse_missing("nodes" if nodes is None else "processes")
+        elif values.is_series(nodes) or values.is_series(count):
+            self._refuse(f"found several numbers; allowed: {self.form}", "nodes" if values.is_series(nodes) else key)
         elif isinstance(nodes, str) and key == "processes":
             self._refuse_missing("processes_per_node", key)
         elif isinstance(nodes, str) or isinstance(count, str):

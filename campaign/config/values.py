@@ -251,7 +251,9 @@ Count = int | str  # a number, or a share as written
 POWER = "power of two"
 SERIES = "powers of two"  # in rule packs: 1, 2, 4 ... up to what is available
 EACH = "each"  # in rule packs: every usable node by itself
-SHARE_IN_PACKS = f"{SHARE}, {SERIES}, or {EACH}"
+CHUNKS = "chunks of "  # and a number: all usable nodes in chunks, each by itself
+FREE = "free"  # in rule packs: a series whose counts the campaign file gives
+SHARE_IN_PACKS = f'{SHARE}, {SERIES}, counts such as "1, 2, 8", {FREE}, {EACH}, or {CHUNKS}4'
 
 
 def parse_share(text: str, in_pack: bool = False) -> Count:
@@ -259,9 +261,24 @@ def parse_share(text: str, in_pack: bool = False) -> Count:
     if re.fullmatch(r"[1-9][0-9]{0,5}|1000000", text):
         return int(text)
     share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
-    if text in ("all", "half", POWER) or (in_pack and text in (SERIES, EACH)) or (share and 0 < float(share[1]) <= 100):
+    counts = counts_of(text)
+    if len(counts) > 1 and counts == sorted({*counts}):
+        return ", ".join(map(str, counts))
+    is_of_packs = text in (SERIES, EACH, FREE) or re.fullmatch(rf"{CHUNKS}([2-9]|[1-9][0-9]{{1,5}})", text)
+    if text in ("all", "half", POWER) or (in_pack and is_of_packs) or (share and 0 < float(share[1]) <= 100):
         return text
     raise ValueError(f'found "{text}"; allowed: {SHARE_IN_PACKS if in_pack else SHARE}')
+
+
+def counts_of(text: object) -> list[int]:
+    """The counts in a series such as "1, 2, 8", or a number; none of any other text."""
+    parts = [part.strip() for part in str(text).split(",")]
+    return [int(part) for part in parts] if all(re.fullmatch(r"[1-9][0-9]{0,5}", part) for part in parts) else []
+
+
+def is_series(count: object) -> bool:
+    """Whether a count of a rule pack stands for several, each of which is a launch condition."""
+    return count in (SERIES, FREE) or len(counts_of(count)) > 1
 
 
 def share_of(count: Count, available: int) -> int:
@@ -272,7 +289,7 @@ def share_of(count: Count, available: int) -> int:
         return count
     if count == POWER:
         return 1 << (available.bit_length() - 1)
-    if count == EACH:
-        return 1
+    if count == EACH or count.startswith(CHUNKS):
+        return int(count.removeprefix(CHUNKS).replace(EACH, "1"))
     share = {"all": 100.0, "half": 50.0}.get(count) or float(count.removesuffix("%"))
     return max(1, -int(-available * share * (1 - 1e-12) // 100))

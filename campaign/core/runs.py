@@ -180,7 +180,8 @@ class Run:
     environment: tuple[tuple[str, str | None], ...] = ()  # variables of the rules; "": any value, None: not to be set
     phase: str = ""  # the search that it is part of; its results are in no cell
     launcher: Launcher = SRUN
-    node: str = ""  # the only node where it may run, of a launch condition with `nodes: each`
+    node: str = ""  # of a launch condition with `nodes: each`, its node, or the name of its chunk of nodes
+    chunk: tuple[str, ...] = ()  # its nodes
     inputs: tuple[Input, ...] = ()
     gres: str = ""  # generic resources of each node
     prepare: tuple[str, ...] = ()  # commands before it, in the attempt's directory, for which {directory} stands
@@ -190,6 +191,11 @@ class Run:
     def is_in_job(self) -> bool:
         """Whether its target exists only in its job."""
         return self.directory.startswith(IN_JOB)
+
+    @property
+    def only_nodes(self) -> tuple[str, ...]:
+        """The nodes where it may run; empty for any."""
+        return self.chunk or ((self.node,) if self.node else ())
 
     @property
     def executable(self) -> str:

@@ -103,8 +103,8 @@ def check_counts(case: Case) -> Iterator[Finding]:
     node, ran_on = case.run.node, tuple(dict.fromkeys(observation.node_names or case.placement))
     if node and not ran_on:
         yield unchecked("the node where it ran is not recorded")
-    elif node and ran_on != (node,):
-        yield violation("ran on another node than planned", node, listing(ran_on))
+    elif node and {*ran_on} != {*case.run.only_nodes}:
+        yield violation("ran on another node than planned", listing(case.run.only_nodes), listing(ran_on))
     planned_threads = str(case.run.threads or "")
     threads = case.evidence.witness.threads if observation.threads is None else (str(observation.threads),)
     if planned_threads and not threads:
@@ -263,8 +263,8 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
             if lacking and row.value is not None:
                 yield to_explain(
                     "each node is measured by itself, and some have no valid result",
-                    plural(len(row.nodes), "node"),
-                    f"{plural(len(row.by_node), 'node')}; not {listing(lacking)}",
+                    plural(len(row.nodes), condition.unit),
+                    f"{plural(len(row.by_node), condition.unit)}; not {listing(lacking)}",
                     about=row.cell,
                 )
         for partition in dict.fromkeys(partitions.values()):

@@ -433,6 +433,7 @@ def plan_json(definition: Definition, planned: Plan) -> dict[str, Any]:
                 "phase": run.phase,
                 "nodes": run.geometry.nodes,
                 **({"node": run.node} if run.node else {}),
+                **({"chunk": run.chunk} if run.chunk else {}),
                 "processes": run.geometry.processes,
                 "processes_per_node": run.geometry.processes_per_node,
                 "items_per_process": run.items_per_process,

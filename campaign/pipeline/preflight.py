@@ -393,7 +393,9 @@ def _own_node_problem(slurm_partition: partitions.Shown, runs: Sequence[Run]) ->
     own_nodes, names = expand_nodes(fields.get("NodeList", "")) or (), slurm_partition.partition.names
     free_nodes = len([name for name in names if name not in own_nodes])
     widest = max(run.job_nodes for run in runs)
-    if free_nodes < widest <= len(names) or any(run.node in own_nodes for run in runs):
+    if free_nodes < widest <= len(names) or not {*own_nodes}.isdisjoint(
+        node for run in runs for node in run.only_nodes
+    ):
         yield (
             f"this runs in batch job {job_id}, which holds {', '.join(own_nodes)}: a job of "
             f"{units.plural(widest, 'node')} would wait until it ends, and it waits for that job; start 'campaign run' "

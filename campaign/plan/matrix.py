@@ -19,6 +19,7 @@ from campaign.config.rules.entries import FileConfiguration, LaunchCondition
 from campaign.config.rules.kinds import GEOMETRY, PLACES
 from campaign.config.rules.pack import RulePack, swept_values
 from campaign.config.rules.programs import Phase
+from campaign.config.values import share_of
 from campaign.core import keys
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
@@ -105,7 +106,7 @@ def expand(
             for files in pack.files
             for choice in fixed_geometries.get(launch.id)
             or (searched_geometries or {}).get((target.name, launch.id, files.id), ())
-            for node in (nodes if launch.each_node else ("",))
+            for node in (_chunks(launch, nodes, campaign.name) if launch.each_node else {"": ()}).items()
         ]
         for repetition in range(1, campaign.repetitions + 1):
             block = [replace(run, id=f"{run.id}.r{repetition}", repetition=repetition) for run in first_repetition]
@@ -119,12 +120,33 @@ def _all_operations(pack: RulePack, launch: str, files: str = "") -> tuple[str, 
     return tuple(operation.id for operation in pack.operations_of(launch, files))
 
 
-def _cell_run(blueprint: Blueprint, combination: Combination, choice: ChosenGeometry, node: str) -> Run:
+def _chunks(condition: LaunchCondition, nodes: Sequence[str], seed: str) -> dict[str, tuple[str, ...]]:
+    """The nodes that run by themselves under a launch condition, each by its name, or chunks of them by number."""
+    size = share_of(condition.share, 1)
+    if size == 1:
+        return dict.fromkeys(nodes, ())
+    if len(nodes) < size:
+        raise InputError(
+            f"launch.{condition.id}: needs {size} usable nodes ({condition.requirement}); found {len(nodes)}"
+        )
+    count = -(-len(nodes) // size)
+    orders = {
+        "contiguous": nodes,
+        "spread": [node for first in range(count) for node in nodes[first::count]],
+        "random": random.Random(f"{seed}/{condition.id}").sample(nodes, len(nodes)),
+    }
+    order = [*orders[condition.chunks], *orders[condition.chunks]]  # the last chunk is filled up from the first
+    return {f"chunk{number + 1}": tuple(order[number * size :][:size]) for number in range(count)}
+
+
+def _cell_run(
+    blueprint: Blueprint, combination: Combination, choice: ChosenGeometry, node: tuple[str, tuple[str, ...]]
+) -> Run:
     """A run that cells report, by the name that its repetitions share."""
     everything = choice.operations == _all_operations(blueprint.pack, combination[1])
     part = "" if everything else f".{'+'.join(choice.operations)}"
-    part += f".{node}" if node else ""
-    run = _run(blueprint, combination, f"{'.'.join(combination)}{part}", choice.geometry, node)
+    part += f".{node[0]}" if node[0] else ""
+    run = _run(blueprint, combination, f"{'.'.join(combination)}{part}", choice.geometry, *node)
     notes = (choice.reason, *run.notes) if choice.reason else run.notes
     operations = _all_operations(blueprint.pack, *combination[1:])
     return replace(run, operations=tuple(filter(operations.__contains__, choice.operations)), notes=notes)
@@ -140,7 +162,14 @@ def search_run(blueprint: Blueprint, combination: Combination, request: SearchRe
     return replace(run, repetition=request.block, phase=request.phase)
 
 
-def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Geometry, node: str = "") -> Run:
+def _run(
+    blueprint: Blueprint,
+    combination: Combination,
+    name: str,
+    geometry: Geometry,
+    node: str = "",
+    chunk: tuple[str, ...] = (),
+) -> Run:
     campaign, pack = blueprint.campaign, blueprint.pack
     target = next(target for target in campaign.targets if target.name == combination[0])
     files = next(files for files in pack.files if files.id == combination[2])
@@ -180,6 +209,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         threads=threads,
         environment=tuple((entry.name, None if entry.forbidden else entry.value) for entry in pack.environment),
         node=node,
+        chunk=chunk,
         inputs=campaign.inputs,
         gres=_requested_gres(condition, campaign),
         prepare=target.prepare,
@@ -338,7 +368,10 @@ def fingerprint(run: Run, settings: Sequence[object] = ()) -> str:
     launcher = () if started_by == SRUN else (words,)
     where = (run.geometry.nodes, run.geometry.processes, run.directory)
     threads = (f"threads={run.threads}",) if run.threads else ()
-    node = (*([f"node={run.node}"] if run.node else []), *([f"gres={run.gres}"] if run.gres else []))
+    node = (
+        *([f"node={','.join(run.only_nodes)}"] if run.only_nodes else []),
+        *([f"gres={run.gres}"] if run.gres else []),
+    )
     inputs = [f"input={input_file.id} {input_file.sha256}" for input_file in run.inputs]
     variables = (run.environment,) if run.environment else ()
     inputs += [f"prepare={command}" for command in run.prepare]

@@ -143,11 +143,11 @@ def _node_remarks(row: Row, pack: RulePack) -> Iterator[Remark]:
     if not row.by_node:
         return
     values = row.by_node.values()
-    statistic = next(condition.reported_node for condition in pack.launch if condition.id == row.cell.launch)
+    launch = next(condition for condition in pack.launch if condition.id == row.cell.launch)
     low, mean, high = (units.digits(value) for value in (min(values), fmean(values), max(values)))
-    nodes = f"{len(values)} of {units.plural(len(row.nodes), 'node')}, each by itself"
+    nodes = f"{len(values)} of {units.plural(len(row.nodes), launch.unit)}, each by itself"
     spread = "" if row.spread is None else f", spread {row.spread:.1%} of the mean"
-    yield Remark(f"{statistic} of {nodes}:", f"{low} to {high}, mean {mean}{spread}")
+    yield Remark(f"{launch.reported_node} of {nodes}:", f"{low} to {high}, mean {mean}{spread}")
     if row.outlying:
         outliers = units.listing(f"{node} ({units.digits(row.by_node[node])})" for node in row.outlying)
         yield Remark("outlying nodes:", outliers)

@@ -167,8 +167,8 @@ def directives(job: JobScript) -> tuple[str, ...]:
         )
     geometries = [step.run.geometry_of(command) for step in job.steps for command in step.run.launched]
     log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
-    node = job.steps[0].run.node
-    other_directives = [word for word in slurm.directives if not (node and word.startswith("--nodelist="))]
+    nodes = job.steps[0].run.only_nodes
+    other_directives = [word for word in slurm.directives if not (nodes and word.startswith("--nodelist="))]
     of_keys = {option: getattr(slurm, field) for option, field in keys.options(slurm).items()}
     options = [
         f"--job-name={job.name}",
@@ -183,7 +183,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
         "--no-requeue",
         "--open-mode=append",  # a controller that lost its state may start the job again
         *(f"--{name}={_directive(str(value))}" for name, value in of_keys.items() if value),
-        *([f"--nodelist={node}"] if node else []),
+        *([f"--nodelist={','.join(nodes)}"] if nodes else []),
         *([f"--gres={job.steps[0].run.gres}"] if job.steps[0].run.gres else []),
         # A partition may give jobs that ask for no memory a part of it only, whole nodes or not.
         *([] if any(word.startswith(("--mem=", "--mem-per-cpu=")) for word in slurm.directives) else ["--mem=0"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -58,6 +59,41 @@ def test_every_node_runs_by_itself_and_one_cell_has_the_distribution(tmp_path: P
     case.call("rerun", f"scratch/node/all/rate@{names[2]}")
     (row,) = case.table()
     assert len(list((case.results / "runs").glob("*/2"))) == 1
+    case.check_bundle(tmp_path / "evidence.zip")
+
+
+def test_chunks_of_nodes_run_by_themselves_and_their_minimum_and_spread_are_results(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    (tmp_path / "packs").mkdir()
+    launch = "nodes: chunks of 2, chunks: spread, processes_per_node: 1, each: minimum"
+    changes = {
+        "nodes: each, processes_per_node: 2, each: minimum": launch,
+        "unit: GFLOP/s}\nresults": "unit: GFLOP/s}\n"
+        "  - {id: lowest, title: Lowest, formula: min(rate), unit: GFLOP/s}\n"
+        "  - {id: spread, title: Spread, formula: range(rate) / mean(rate), unit: x}\nresults",
+    }
+    text = PACK
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "packs" / "gflops.yaml").write_text(text)
+    case = case_of(tmp_path, sandbox, "gflops", "{}", PRINTS, tmp_path / "packs")
+    case.file.write_text(case.file.read_text().replace("launch:\n  {}\n", ""))
+    case.call("run", "--only", "scratch/node/all/rate@chunk2")
+    assert len(case.completions()) == 1
+    case.call("run")
+    rows = {row["operation"]: row for row in case.table()}
+    assert rows["rate"]["by_node"]["values"] == {"chunk1": 101, "chunk2": 102}  # of n1 and n3, of n2 and n4
+    assert {row["status"] for row in rows.values()} == {"measured"}
+    assert rows["lowest"]["value"] == 101
+    assert rows["spread"]["value"] == pytest.approx(1 / 101.5)
+    assert "minimum of 2 of 2 chunks, each by itself: 101 to 102" in case.call("table")
+    plan = json.loads((case.results / "plan.json").read_text())
+    chunks = [run["chunk"] for run in plan["runs"]]
+    ran_on = [sorted(completion["nodes"].split(",")) for completion in case.completions()]
+    assert len(chunks) == 2 and not {*chunks[0]} & {*chunks[1]}, ran_on
+    assert "VIOLATED GEO-02" not in case.call("check")
     case.check_bundle(tmp_path / "evidence.zip")
 
 

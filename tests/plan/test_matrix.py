@@ -150,6 +150,7 @@ def test_an_unknown_placeholder_is_refused_with_those_that_are_known() -> None:
 EXECUTED = {
     "environment": (("OMP_NUM_THREADS", "1"),),
     "node": "n1",
+    "chunk": ("n1", "n2"),
     "gres": "gpu:4",
     "inputs": (Input("box", "/work/box.in", "ab" * 32),),
     "threads": 2,
@@ -327,3 +328,37 @@ def test_a_default_that_is_written_down_changes_no_run(written_text: str, tmp_pa
         ]
 
     assert fingerprints({**settings, written_text.partition(":")[0]: written_text}) == fingerprints(settings) != []
+
+
+@pytest.mark.parametrize(
+    ("chunks", "expected"),
+    [
+        ("contiguous", [("n1", "n2"), ("n3", "n4"), ("n5", "n1")]),
+        ("spread", [("n1", "n4"), ("n2", "n5"), ("n3", "n1")]),
+    ],
+)
+def test_every_usable_node_is_in_a_chunk(chunks: str, expected: list[tuple[str, str]]) -> None:
+    assert [run.chunk for run in runs_of_chunks(chunks)] == expected
+    assert [run.node for run in runs_of_chunks(chunks)] == ["chunk1", "chunk2", "chunk3"]
+    assert len({run.fingerprint for run in runs_of_chunks(chunks)}) == 3
+
+
+def test_random_chunks_are_the_same_in_every_plan_and_have_all_nodes() -> None:
+    first, second = runs_of_chunks("random"), runs_of_chunks("random")
+    assert first == second
+    assert {node for run in first for node in run.only_nodes} == {"n1", "n2", "n3", "n4", "n5"}
+
+
+def test_a_partition_without_nodes_for_a_chunk_is_refused() -> None:
+    with pytest.raises(InputError, match=r"launch.node: needs 2 usable nodes \(.*\); found 1"):
+        runs_of_chunks("spread", nodes=1)
+
+
+def runs_of_chunks(chunks: str, nodes: int = 5) -> list[Run]:
+    pack = builders.pack()
+    condition = replace(pack.launch[0], id="node", nodes=None, share="chunks of 2", chunks=chunks)
+    pack = replace(pack, launch=(condition,), files=pack.files[:1])
+    campaign = builders.campaign()
+    executables = {"mdtest": matrix.Executable("/opt/mdtest")}
+    names = [f"n{number + 1}" for number in range(nodes)]
+    return [*matrix.expand(campaign, pack, {"node": Geometry(2, 4)}, executables, nodes=names)]

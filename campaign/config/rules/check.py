@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from campaign.config.rules import catalogue, clauses, facts, formulas, output_check, program_check, sweeps
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.output_format import FORMATS
-from campaign.config.values import EACH, SERIES
+from campaign.config.values import CHUNKS, EACH, SERIES, counts_of, is_series
 from campaign.core import formula
 from campaign.core.schema import Values
 from campaign.core.strict_yaml import Place
@@ -72,10 +72,10 @@ def _check_launch(condition: Values, variables: list[str], even: str) -> None:
     """`even`: what in the command lines needs the same number of processes on each node."""
     nodes, processes, processes_per_node = (condition[key] for key in ("nodes", "processes", "processes_per_node"))
     fewest = condition["minimum_nodes"] or 1
-    if SERIES in (nodes, processes_per_node):
+    if is_series(nodes) or is_series(processes_per_node):
         _check_series(condition)
-    if processes_per_node == EACH:
-        condition.problem(f"found {EACH}; allowed for nodes only", "processes_per_node")
+    if str(processes_per_node).startswith((EACH, CHUNKS)):
+        condition.problem(f"found {processes_per_node}; allowed for nodes only", "processes_per_node")
     if processes is not None and (processes_per_node is not None or isinstance(nodes, str)):
         condition.problem(
             "not allowed together with processes per node or a share of the nodes; remove one of them", "processes"
@@ -94,9 +94,10 @@ def _check_launch(condition: Values, variables: list[str], even: str) -> None:
 def _check_series(condition: Values) -> None:
     """Check that one of the two counts is a series and the other is given, and that titles tell the members apart."""
     counts = {key: condition[key] for key in ("nodes", "processes_per_node")}
-    (grows, other) = counts if counts["nodes"] == SERIES else reversed(counts)
-    if counts[other] in (None, SERIES):
-        condition.problem(f"{other} must be given beside a series of powers of two", other)
+    (grows, other) = counts if is_series(counts["nodes"]) else reversed(counts)
+    if counts[other] is None or is_series(counts[other]):
+        series = "powers of two" if counts[grows] == SERIES else counts[grows]
+        condition.problem(f"{other} must be given beside a series of {series}", other)
     if condition["title"] and grows not in sweeps.names(condition["title"]):
         condition.problem(f"{{{grows}}} is missing, which tells the members of the series apart", "title")
 
@@ -278,11 +279,16 @@ def _check_expanded(pack: Values, profile: str) -> bool:
         return False
     launch_ids = program_check.ids(pack, "launch")
     phases = {phase["id"]: set(phase["launch"] or ()) for phase in pack.entries("phases")}
-    series = [condition["id"] for condition in pack.entries("launch") if SERIES in condition.values()]
+    series = {
+        condition["id"]: counts_of(condition[key]) or [1]
+        for condition in pack.entries("launch")
+        for key in ("nodes", "processes_per_node")
+        if is_series(condition[key])
+    }
     sets: dict[str, tuple[str, ...]] = {**{formulas.name_of(id): (id,) for id in series if id}, formulas.FILES: ()}
-    # Of a series, every campaign has the first member.
-    firsts = {id: f"{id}-1" if id in series else id for id in launch_ids}
-    lines: dict[str, tuple[str, ...]] = {formulas.name_of(first): (id,) for id, first in firsts.items()}
+    # Every campaign has the members of a list, and the first power of two.
+    members = {id: [f"{id}-{count}" for count in series[id]] if id in series else [id] for id in launch_ids}
+    lines: dict[str, tuple[str, ...]] = {formulas.name_of(member): (id,) for id in members for member in members[id]}
     lines |= {f"{formulas.FILES}.{formulas.name_of(id)}": () for id in program_check.ids(pack, "files")}
     first_values = {name: values[0] for name, values in sampled.items()}
     seen: set[str] = set()

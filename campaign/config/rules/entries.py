@@ -12,7 +12,7 @@ from campaign.core.records import record_key
 from campaign.core.runs import Geometry
 from campaign.core.schema import Choice, ListOf, Number, Text, full_match, matching
 
-_SERIES = "1, 2, 4 ..."
+_SERIES = {values.SERIES: "1, 2, 4 ...", values.FREE: "several numbers of"}  # in words
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,19 @@ class LaunchCondition:
     nodes: int | None = key(
         kinds.COUNTS,
         "number of nodes, or their share of the partition's usable nodes, where the RFP fixes it; `powers of two`: one "
-        "launch condition for each of 1, 2, 4 …; `each`: every usable node runs by itself, all for one cell",
+        'launch condition for each of 1, 2, 4 …, "1, 2, 8": for each of these, `free`: for each that the campaign file '
+        "gives; `each`: every usable node runs by itself, all for one cell; "
+        "`chunks of 4`: every chunk of so many nodes does",
+    )
+    chunks: str = key(
+        Choice(("contiguous", "spread", "random")),
+        "which nodes are a chunk: those next to each other in Slurm's order, those farthest apart in it, or any; the "
+        "last chunk is filled up with nodes of the first",
+        "contiguous",
     )
     reported_node: str = key(
         Choice(("minimum", "median", "maximum")),
-        "which node's result a cell of `nodes: each` reports; the distribution of all is shown with it",
+        "which node's or chunk's result a cell of `nodes: each` reports; the distribution of all is shown with it",
         "median",
         name="each",
     )
@@ -56,14 +64,24 @@ class LaunchCondition:
     @property
     def series(self) -> str:
         """Which count grows in a series of conditions; "" if it is not a series."""
-        if self.share == values.SERIES:
+        if values.is_series(self.share):
             return "nodes"
-        return "processes_per_node" if self.processes_per_node == values.SERIES else ""
+        return "processes_per_node" if values.is_series(self.processes_per_node) else ""
+
+    @property
+    def points(self) -> str:
+        """The counts of a series as the pack writes them: a list, `powers of two` or `free`."""
+        return str(self.share if self.series == "nodes" else self.processes_per_node)
 
     @property
     def each_node(self) -> bool:
-        """Whether every usable node runs by itself."""
-        return self.share == values.EACH
+        """Whether every usable node, or chunk of nodes, runs by itself."""
+        return self.share.startswith((values.EACH, values.CHUNKS))
+
+    @property
+    def unit(self) -> str:
+        """What runs by itself where not all nodes run together."""
+        return "chunk" if self.share.startswith(values.CHUNKS) else "node"
 
     @property
     def by_partition(self) -> bool:
@@ -92,14 +110,14 @@ class LaunchCondition:
             parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
         if self.processes_per_node is not None:
             processes_per_node = self.processes_per_node
-            count_text = {values.POWER: f"a {processes_per_node} of", values.SERIES: _SERIES}.get(
+            count_text = {values.POWER: f"a {processes_per_node} of", **_SERIES}.get(
                 str(processes_per_node), processes_per_node
             )
             parts.append(f"{count_text} processes per node")
         if self.series == "nodes":
-            parts.append(f"{_SERIES} nodes")
+            parts.append(f"{_SERIES.get(self.share, self.share)} nodes")
         elif self.each_node:
-            parts.append("each node by itself")
+            parts.append("each node by itself" if self.share == values.EACH else f"{self.share} nodes, each by itself")
         elif self.share:
             parts.append(f"{f'a {self.share}' if self.share == values.POWER else self.share} of the nodes")
         elif self.nodes is not None:

@@ -12,6 +12,7 @@ from campaign.config.rules.builds import BuildCategory
 from campaign.config.rules.kinds import EQUAL_BLOCKS, GEOMETRY, MEDIAN
 from campaign.config.rules.output_format import OutputFormat
 from campaign.config.rules.programs import Flag, Phase, Program
+from campaign.config.values import SERIES, counts_of
 from campaign.core import formula
 from campaign.core.findings import Finding
 from campaign.core.runs import Cell, Geometry, Input, matches
@@ -411,9 +412,9 @@ def _lines_of(pack: RulePack, names: Sequence[str], measured: Container[str]) ->
 # --- series of launch conditions
 
 
-def unfold(pack: RulePack, largest: Mapping[str, int]) -> RulePack:
+def unfold(pack: RulePack, counts: Mapping[str, Sequence[int]]) -> RulePack:
     """The pack with each series replaced by its members: `scale` by `scale-1`, `scale-2`, `scale-4`."""
-    members = {series.id: tuple(_members(series, largest.get(series.id, 1))) for series in pack.launch}
+    members = {series.id: tuple(_members(series, counts.get(series.id, (1,)))) for series in pack.launch}
     ids = {name: tuple(member.id for member in conditions) for name, conditions in members.items()}
 
     def members_of(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -435,22 +436,27 @@ def unfold(pack: RulePack, largest: Mapping[str, int]) -> RulePack:
     )
 
 
-def largest_members(pack: RulePack, names: Iterable[str]) -> dict[str, int]:
-    """The largest member of each series among these names."""
-    largest: dict[str, int] = {}
-    for series in (condition.id for condition in pack.launch if condition.series):
-        counts = [name.removeprefix(f"{series}-") for name in names if name.startswith(f"{series}-")]
-        largest[series] = max((int(count) for count in counts if count.isdecimal()), default=1)
-    return largest
+def powers_of_two(largest: int) -> list[int]:
+    return [1 << power for power in range(largest.bit_length())]
 
 
-def _members(condition: entries.LaunchCondition, largest: int) -> Iterator[entries.LaunchCondition]:
+def series_counts(pack: RulePack, names: Sequence[str]) -> dict[str, list[int]]:
+    """The counts of each series by these names of launch conditions."""
+    counts_by_series = {}
+    for series in (condition for condition in pack.launch if condition.series):
+        texts = [name.removeprefix(f"{series.id}-") for name in names if name.startswith(f"{series.id}-")]
+        counts = sorted({int(text) for text in texts if text.isdecimal()}) or [1]
+        of_powers = powers_of_two(counts[-1]) if series.points == SERIES else counts
+        counts_by_series[series.id] = counts_of(series.points) or of_powers
+    return counts_by_series
+
+
+def _members(condition: entries.LaunchCondition, counts: Sequence[int]) -> Iterator[entries.LaunchCondition]:
     if not condition.series:
         yield condition
         return
     by_nodes = condition.series == "nodes"
-    for power in range(largest.bit_length()):
-        count = 1 << power
+    for count in counts:
         texts = {condition.series: str(count)}
         yield replace(
             condition,
@@ -460,5 +466,5 @@ def _members(condition: entries.LaunchCondition, largest: int) -> Iterator[entri
             nodes=count if by_nodes else condition.nodes,
             share="" if by_nodes else condition.share,
             processes_per_node=condition.processes_per_node if by_nodes else count,
-            reaches=condition.series if count == largest else "",
+            reaches=condition.series if condition.points == SERIES and count == counts[-1] else "",
         )

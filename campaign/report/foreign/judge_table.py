@@ -11,7 +11,7 @@ from pathlib import Path
 from campaign.config.format import Campaign, Target
 from campaign.config.forms import FormMapping
 from campaign.config.rules import packs
-from campaign.config.rules.pack import RulePack, largest_members, settle, unfold
+from campaign.config.rules.pack import RulePack, series_counts, settle, unfold
 from campaign.core import columns, untrusted
 from campaign.core.errors import InputError
 from campaign.core.findings import Finding
@@ -42,7 +42,7 @@ def read_submission(path: Path, pack: str | Path, mapping: FormMapping | None = 
     """
     loaded = packs.load(pack)
     entries = form_file.form_rows(path, mapping, {part: loaded}) if mapping else table_entries(path)
-    loaded = unfold(loaded, largest_members(loaded, [str(entry.fields.get("launch")) for entry in entries]))
+    loaded = unfold(loaded, series_counts(loaded, [str(entry.fields.get("launch")) for entry in entries]))
     try:
         settled = settle(loaded, "full", {}, {})
     except ValueError as error:

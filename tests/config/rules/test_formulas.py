@@ -62,7 +62,7 @@ def load(tmp_path: Path, formula: str, **changes: str) -> packs.RulePack:
 def test_an_operation_is_in_all_launch_conditions_but_those_that_it_names(
     formula: str, conditions: tuple[str, ...], tmp_path: Path
 ) -> None:
-    settled = settle(unfold(load(tmp_path, formula), {"scale": 4}), "full", {}, {})
+    settled = settle(unfold(load(tmp_path, formula), {"scale": (1, 2, 4)}), "full", {}, {})
     total = settled.operations[-1]
     assert (total.id, total.launch, total.is_across_executions) == ("total", conditions, True)
     assert [operation.is_across_executions for operation in settled.operations[:2]] == [False, False]
@@ -85,7 +85,7 @@ def test_a_formula_over_a_set_is_in_the_last_line_of_it_unless_it_has_a_number_o
     formula: str, conditions: tuple[str, ...], files: tuple[str, ...], tmp_path: Path
 ) -> None:
     pack = load(tmp_path, formula, **{'clause: "1"}]\noper': TWO_FILES})
-    settled = settle(unfold(pack, {"scale": 4}), "full", {}, {})
+    settled = settle(unfold(pack, {"scale": (1, 2, 4)}), "full", {}, {})
     total = settled.operations[-1]
     assert (total.launch, total.files or BOTH, total.is_across_executions) == (conditions, files, True)
     assert {cell.files for cell in settled.cells(["t"]) if cell.operation == "total"} == {*files}

@@ -116,3 +116,61 @@ def test_a_series_of_a_pack_is_complete(old: str, new: str, problem: str, tmp_pa
     with pytest.raises(InputError) as caught:
         packs.load(str(tmp_path / "scaling.yaml"))
     assert any(problem in message for message in caught.value.problems)
+
+
+# --- a list of counts, and counts that the campaign file chooses
+
+LISTED = {"nodes: powers of two": 'nodes: "1, 3, 8"'}
+FREE = {"nodes: powers of two": "nodes: free"}
+
+
+def read_points(tmp_path: Path, changes: dict[str, str], launch: str, profile: str = "rehearsal") -> list[str]:
+    text = PACK
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    (tmp_path / "points.yaml").write_text(text.replace("id: scaling", "id: points"))
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        f"name: c\nrules: ./points.yaml\nprofile: {profile}\ntargets: [{{name: scratch, directory: /scratch}}]\n"
+        f"launch: {{{launch}ranks: 1, max: all}}\n"
+    )
+    definition = open_campaign(file)
+    assert definition.pack.series["scale"] == tuple(id for id in definition.campaign.launch if "scale" in id)
+    return [condition.id for condition in definition.pack.launch if condition.nodes and condition.id != "ranks-1"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "launch", "profile", "members"),
+    [
+        (LISTED, "", "full", ["scale-1", "scale-3", "scale-8"]),
+        (LISTED, "scale: 8, ", "full", ["scale-1", "scale-3", "scale-8"]),
+        (LISTED, "scale: 3, ", "rehearsal", ["scale-1", "scale-3"]),
+        (FREE, 'scale: {nodes: "2,5, 6"}, ', "full", ["scale-2", "scale-5", "scale-6"]),
+        (FREE, "scale: {nodes: 4}, ", "full", ["scale-4"]),
+    ],
+)
+def test_a_series_has_the_counts_of_the_pack_or_of_the_campaign_file(
+    changes: dict[str, str], launch: str, profile: str, members: list[str], tmp_path: Path
+) -> None:
+    assert read_points(tmp_path, changes, launch, profile) == members
+
+
+@pytest.mark.parametrize(
+    ("changes", "launch", "profile", "problem"),
+    [
+        (LISTED, "scale: 3, ", "full", "found 3; allowed: 8, the largest of the series; without the line, all (clause"),
+        (LISTED, "scale: 2, ", "rehearsal", "found 2; allowed: 1, 3, 8, the largest of the series"),
+        (FREE, "scale: 4, ", "full", 'found 4; allowed: {nodes: "1, 2, 8"} (clause 5.1: all processes per node on '),
+        (FREE, 'scale: {nodes: "4, 2"}, ', "full", "launch.scale.nodes"),
+        (FREE, 'max: {nodes: "1, 2", processes_per_node: 2}, scale: {nodes: 2}, ', "full", "found several numbers"),
+        ({"nodes: powers of two": 'nodes: "4, 2"'}, "", "full", 'found "4, 2"; allowed: '),
+        ({"nodes: powers of two": "nodes: chunks of 1"}, "", "full", 'found "chunks of 1"; allowed: '),
+        ({"processes_per_node: all": "processes_per_node: chunks of 2"}, "", "full", "allowed for nodes only"),
+    ],
+)
+def test_counts_of_a_series_that_do_not_fit_are_refused(
+    changes: dict[str, str], launch: str, profile: str, problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as error:
+        read_points(tmp_path, changes, launch, profile)
+    assert problem in str(error.value)
