@@ -159,8 +159,10 @@ def parse_limit(text: str) -> int | None:
 
 
 def _resources(text: str) -> dict[str, int]:
-    """`cpu=6,node=2`; without what is no number."""
-    return {name: int(count) for name, count in re.findall(r"([a-z]+)=(\d+)\b", text)}
+    """`cpu=6,mem=4G,gres/gpu=8,node=2`, memory in MiB; without what is no number."""
+    counts = re.findall(r"([a-z]+(?:/[\w:]+)?)=(\d+(?:\.\d+)?)([KMGTP]?)(?:,|$)", text)
+    units = {name: 1024.0 ** ("KMGTP".index(unit or "M") - 1) if name == "mem" else 1 for name, _, unit in counts}
+    return {name: int(float(count) * units[name]) for name, count, _ in counts}
 
 
 def ask_qos(partition_qos: str, job_qos: str) -> list[Qos]:
@@ -222,12 +224,12 @@ def _association_rows(lines: Sequence[str]) -> list[dict[str, str]]:
 
 
 def node_limits(
-    row: Mapping[str, str], qos: Sequence[Qos], association: Association | None, cpus: int
+    row: Mapping[str, str], qos: Sequence[Qos], association: Association | None, of_node: Mapping[str, int]
 ) -> tuple[NodeLimit, ...]:
-    """What limits the nodes of one job, the tightest first. `row`: scontrol's fields of the partition; `cpus`: of each
-    node, all of which count for a job of whole nodes.
+    """What limits the nodes of one job, the tightest first. `row`: scontrol's fields of the partition; `of_node`: how
+    much of each resource a job gets of each node, all of which count.
     """
-    limits = [*_qos_limits(qos, cpus), *(_association_limits(association, qos, cpus) if association else ())]
+    limits = [*_qos_limits(qos, of_node), *(_association_limits(association, qos, of_node) if association else ())]
     most_nodes = row.get("MaxNodes", "")
     if most_nodes.isdigit() and not any("PartitionMaxNodes" in entry.flags for entry in qos):
         limits.append(
@@ -236,26 +238,41 @@ def node_limits(
     return tuple(sorted(limits, key=lambda limit: limit.nodes))
 
 
-def _qos_limits(qos: Sequence[Qos], cpus: int) -> Iterator[NodeLimit]:
+def _qos_limits(qos: Sequence[Qos], of_node: Mapping[str, int]) -> Iterator[NodeLimit]:
     for kind in _QOS_LIMITS:
-        for resource in ("node", "cpu"):
+        for resource in of_node:
             entry = next((entry for entry in qos if resource in entry.limits[kind]), None)
             if entry:
-                yield _node_limit(kind, resource, entry.limits[kind][resource], f"QOS {entry.name}", "qos", cpus)
+                yield _node_limit(kind, resource, entry.limits[kind][resource], f"QOS {entry.name}", "qos", of_node)
 
 
-def _association_limits(association: Association, qos: Sequence[Qos], cpus: int) -> Iterator[NodeLimit]:
+def _association_limits(
+    association: Association, qos: Sequence[Qos], of_node: Mapping[str, int]
+) -> Iterator[NodeLimit]:
     """Those that no QOS replaces."""
     groups = [("GrpTRES", owner, limits) for owner, limits in association.group_limits]
     for kind, owner, limits in [*groups, ("MaxTRES", f"user in account {association.account}", association.job_limits)]:
-        for resource in ("node", "cpu"):
+        for resource in of_node:
             if resource in limits and not any(resource in entry.limits[kind] for entry in qos):
-                yield _node_limit(kind, resource, limits[resource], owner, "account", cpus)
+                yield _node_limit(kind, resource, limits[resource], owner, "account", of_node)
 
 
-def _node_limit(kind: str, resource: str, count: int, owner: str, key: str, cpus: int) -> NodeLimit:
-    nodes = count if resource == "node" else count // max(1, cpus)
-    return NodeLimit(nodes, owner, f"{kind}={resource}={count}", key)
+def _node_limit(kind: str, resource: str, count: int, owner: str, key: str, of_node: Mapping[str, int]) -> NodeLimit:
+    unit = "M" if resource == "mem" else ""
+    return NodeLimit(count // max(1, of_node[resource]), owner, f"{kind}={resource}={count}{unit}", key)
+
+
+def resources_of_node(slurm: Slurm, cpus: int, memory_mib: int) -> dict[str, int]:
+    """What a job gets of each node, by the names that Slurm's limits have: all CPUs and the memory and the generic
+    resources for which jobs ask.
+    """
+    directives = dict(word.removeprefix("--").split("=", 1) for word in slurm.directives if "=" in word)
+    requested = [*slurm.gres, *filter(None, directives.get("gres", "").split(","))]
+    counts: dict[str, int] = {}
+    for name, *words in (kind.removeprefix("gres:").removeprefix("gres/").split(":") for kind in requested):
+        count = int(words.pop()) if words and words[-1].isdigit() else 1
+        counts |= {":".join(["gres/" + name, *words]): count, f"gres/{name}": count}
+    return {"node": 1, "cpu": cpus, "mem": memory_mib, **counts}
 
 
 def sacctmgr(*words: str) -> list[str]:

@@ -308,8 +308,10 @@ def _ask_one(slurm: Slurm) -> Shown:
     association = capacity.ask_association(slurm, name, configuration.get("ClusterName", "")) if enforced else None
     qos = capacity.ask_qos(terms.qos, slurm.qos or (association.qos if association else ""))
     requested_mib = capacity.requested_memory_mib(slurm.directives, cpus) or partition.memory_mib
-    limits = capacity.node_limits(row, qos if enforced else (), association, cpus)
-    partition = replace(partition, memory_mib=min(partition.memory_mib, requested_mib), limits=limits)
+    memory_mib = min(partition.memory_mib, requested_mib)
+    of_node = capacity.resources_of_node(slurm, cpus, memory_mib)
+    limits = capacity.node_limits(row, qos if enforced else (), association, of_node)
+    partition = replace(partition, memory_mib=memory_mib, limits=limits)
     memory_limit = capacity.memory_limit(row, configuration, cpus)
     return Shown(partition, terms, capacity.time_limit(qos), memory_limit, configuration)
 

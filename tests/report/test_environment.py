@@ -52,7 +52,7 @@ def test_nothing_is_reported_where_nothing_is_on_record() -> None:
 def test_the_loaded_modules_of_the_jobs_are_shown() -> None:
     loaded = replace(environment(), variables={"LOADEDMODULES": "gcc/12:openmpi/4.1"})
     sections = contents.environment_sections([case_of_job("one", loaded), case_of_job("two", environment())])
-    assert part(sections, "Program and libraries")["modules"] == [("gcc/12, openmpi/4.1", "one")]
+    assert part(sections, "Program and libraries")["modules"] == [("gcc/12, openmpi/4.1", "")]
 
 
 def test_a_target_that_exists_only_in_jobs_has_one_section() -> None:

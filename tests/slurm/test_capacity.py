@@ -90,13 +90,18 @@ def test_a_constraint_is_tested_by_slurm_where_it_does_not_show_the_nodes(monkey
 QOS = [
     "short|DenyOnLimit|00:02:00|||node=4|", "normal||||node=2|cpu=80,gres/gpu=4|", "long|||1-00:00:00|||",
     "own|DenyOnLimit,OverPartQOS|00:10:00||node=8||", "wide|PartitionMaxNodes|||||",
+    "memory|||mem=1.50T|mem=400G,billing=9|mem=24000M,gres/gpu:a100=16|",
 ]  # fmt: skip
 
 
 def limits(
-    *names: str, association: Association | None = None, row: dict[str, str] = ROW, cpus: int = 16
+    *names: str,
+    association: Association | None = None,
+    row: dict[str, str] = ROW,
+    slurm: Slurm = Slurm(),  # noqa: B008
 ) -> list[tuple[int, str]]:
-    found_limits = capacity.node_limits(row, capacity.parse_qos(QOS, names), association, cpus)
+    of_node = capacity.resources_of_node(slurm, 16, 102400)
+    found_limits = capacity.node_limits(row, capacity.parse_qos(QOS, names), association, of_node)
     return [(limit.nodes, str(limit)) for limit in found_limits]
 
 
@@ -124,6 +129,19 @@ def test_limits_of_a_qos_on_nodes_and_cpus_are_counted_in_nodes() -> None:
     assert limits("wide") == limits() == []
 
 
+def test_limits_on_memory_and_generic_resources_are_counted_in_nodes_of_those_that_ask_for_them() -> None:
+    assert limits("memory") == [
+        (0, "MaxTRESPU=mem=24000M of QOS memory"),
+        (4, "MaxTRES=mem=409600M of QOS memory"),
+        (15, "GrpTRES=mem=1572864M of QOS memory"),
+    ]
+    gpus = Slurm(gres=("gpu:a100:8", "nvme"))
+    assert (0, "MaxTRESPU=gres/gpu=4 of QOS normal") in limits("normal", slurm=gpus)
+    assert (2, "MaxTRESPU=gres/gpu:a100=16 of QOS memory") in limits("memory", slurm=gpus)
+    two = Slurm(directives=("--gres=gpu:2",))
+    assert (2, "MaxTRESPU=gres/gpu=4 of QOS normal") in limits("normal", slurm=two)
+
+
 def test_of_two_qos_the_first_that_has_a_limit_decides() -> None:
     assert (2, "MaxTRES=node=2 of QOS normal") in limits("normal", "short")
     assert (8, "MaxTRES=node=8 of QOS own") in limits("normal", "own")
@@ -133,7 +151,7 @@ def test_a_partition_limits_the_nodes_of_a_job_unless_its_qos_lifts_that() -> No
     row = ROW | {"MaxNodes": "3"}
     assert limits(row=row) == [(3, "MaxNodes=3 of partition p")]
     assert limits("wide", row=row) == []
-    assert NodeLimit(3, "partition p", "MaxNodes=3", "partition") in capacity.node_limits(row, (), None, 16)
+    assert NodeLimit(3, "partition p", "MaxNodes=3", "partition") in capacity.node_limits(row, (), None, {})
 
 
 # --- limits of one job: accounts, as sacctmgr 22.05 prints them

@@ -214,12 +214,17 @@ def test_a_driver_in_a_job_that_holds_its_nodes_says_so_at_once(tmp_path: Path, 
             "launch.max: found 3 nodes; QOS normal allows 2 in one job; use 2 or fewer, or another slurm.qos: "
             "MaxTRES=cpu=11, with which a larger job never starts",
         ),
+        (
+            ["qos", "normal"], "MaxTRESPerJob=mem=4G",
+            "launch.max: found 3 nodes; QOS normal allows 2 in one job; use 2 or fewer, or another slurm.qos: "
+            "MaxTRES=mem=4096M, with which a larger job never starts",
+        ),
     ],
 )  # fmt: skip
 def test_a_limit_of_an_account_or_a_qos_that_a_job_exceeds_is_named(
     owner: list[str], limit: str, problem: str, tmp_path: Path, site: Sandbox
 ) -> None:
-    case = campaign(tmp_path, site, owner[1], "partition: little\n  account: projects", THREE)
+    case = campaign(tmp_path, site, re.sub("[^a-z]", "", limit), "partition: little\n  account: projects", THREE)
     kind, name = owner
     field, _, value = limit.partition("=")
     for words in ("add account bench", "add account projects parent=bench", f"add user {USER} account=projects"):
