@@ -15,6 +15,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from itertools import pairwise
 from typing import Any
 
 from campaign.core.errors import length_problem
@@ -24,7 +25,8 @@ LONGEST = 500  # characters
 ALLOWED = (
     "names and numbers with + - * / ^ and parentheses, 5% for 0.05, abs, sqrt, log, log2, exp, floor, ceil, round, and "
     "of two or more min, max, range, sum, mean, median, geomean, harmean, sd (standard deviation), cv (as a share of "
-    "the mean), count, distinct (how many differ), trimmed_mean (without the lowest and the highest)"
+    "the mean), count, distinct (how many differ), trimmed_mean (without the lowest and the highest), step and "
+    "factor (the largest difference and ratio of neighbours)"
 )
 TEXT_SIGNS = ("==", "in", "matches")
 SIGNS = '>=, <=, ==, < or > between them; a text may also be `in ["a", "b"]`, or `matches "pattern"` as a whole'
@@ -50,6 +52,8 @@ _OF_SEVERAL: Mapping[str, Callable[[Sequence[Any]], float]] = {
     "geomean": statistics.geometric_mean, "harmean": statistics.harmonic_mean, "sd": statistics.stdev, "cv": _cv,
     "range": lambda values: max(values) - min(values), "count": len, "distinct": lambda values: len(set(values)),
     "trimmed_mean": _trimmed_mean,
+    "step": lambda values: max(after - before for before, after in pairwise(sorted(values))),
+    "factor": lambda values: max(after / before for before, after in pairwise(sorted(values))),
 }  # fmt: skip
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")  # not the e of 1e-6
 _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {

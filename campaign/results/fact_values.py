@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from campaign.config.rules import facts, formulas
 from campaign.config.system import Proposed
-from campaign.core.formula import Value
+from campaign.core.formula import Value, aggregate, aggregated_name
 from campaign.core.runs import State
 from campaign.results.environment.facts import Environment
 
@@ -27,11 +28,15 @@ _OF_NODE = {
 }
 
 
-def fact_values(case: Case, names: Iterable[str]) -> dict[str, Value]:
-    """The values of these facts, and of variables that are numbers: as recorded, or as planned before the run. What is
-    not known is left out.
+def fact_values(case: Case, names: Sequence[str]) -> dict[str, Value]:
+    """The values of these facts, of variables that are numbers, and of functions of a series or a sweep: as recorded,
+    or as planned before the run. What is not known is left out.
     """
     values: dict[str, Any] = {name: _READERS[name](case) for name in names if name in _READERS}
+    points = case.pack.points(case.run.geometry)
+    for name in names:
+        with suppress(ValueError):  # a single point has no step
+            values |= {name: aggregate(name, points)} if aggregated_name(name) in points else {}
     variables = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
     return {name: value for name, value in values.items() if value not in (None, "")} | variables
 

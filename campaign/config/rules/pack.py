@@ -148,7 +148,18 @@ class RulePack:
         ):
             return "RES-02"
         variables = {variable.id for variable in self.variables} - self.printed_names
-        return "GEO-05" if {*requirement.names} <= {*facts.KNOWN_BEFORE, facts.MOVED, *variables} else "RES-01"
+        sets = {*self.series, *(sweep.id for sweep in self.sweeps)}
+        names = {name for name in requirement.names if formula.aggregated_name(name) not in sets}
+        return "GEO-05" if names <= {*facts.KNOWN_BEFORE, facts.MOVED, *variables} else "RES-01"
+
+    def points(self, geometry: Geometry) -> dict[str, list[float]]:
+        """The counts of each series, and the values of each sweep of numbers, by their names in formulas."""
+        counts = {
+            name: [float(member.rpartition("-")[2]) for member in members] for name, members in self.series.items()
+        }
+        swept = _swept(self, self.values, geometry)
+        numbers = {name: values for name, values in swept.items() if all(map(formulas.is_number, values))}
+        return counts | {name: [*map(formulas.number, values)] for name, values in numbers.items()}
 
     def of_program(self, name: str) -> RulePack:
         """The pack reduced to the phases of one program."""

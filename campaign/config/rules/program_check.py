@@ -11,6 +11,7 @@ from campaign.config.rules.builds import BUILDING
 from campaign.config.rules.format import PHASE, PROGRAM
 from campaign.config.rules.kinds import GEOMETRY, PLACES, PROFILES
 from campaign.config.rules.output_format import BUILT_IN, RESULTS, OutputFormat
+from campaign.config.values import is_series
 from campaign.core import formula
 from campaign.core.schema import Values
 
@@ -290,6 +291,13 @@ def _check_condition(entry: Values, names: Sequence[str], pack: Values) -> str:
     printed_names = [] if across else _output_names(pack, entry["phase"])
     variables = [name for name in sizes(pack) if name not in printed_names]
     own_names = [*variables, *operations, *printed_names]
+    series = (
+        formulas.name_of(condition["id"])
+        for condition in pack.entries("launch")
+        if condition["id"] and (is_series(condition["nodes"]) or is_series(condition["processes_per_node"]))
+    )
+    sets = {*series, *ids(pack, "sweeps")}
+    names = [name for name in names if formula.aggregated_name(name) not in sets]
     for name in names:
         if not any(output_check.can_coincide(name, result) for result in (*printed_names, *operations)):
             entry.require(name, [*own_names, *facts.BY_NAME], "holds", allowed=facts.allowed_text(own_names))

@@ -174,3 +174,10 @@ def test_counts_of_a_series_that_do_not_fit_are_refused(
     with pytest.raises(InputError) as error:
         read_points(tmp_path, changes, launch, profile)
     assert problem in str(error.value)
+
+
+def test_a_condition_may_be_on_the_counts_of_a_series(tmp_path: Path) -> None:
+    condition = {"holds: block >= 1": "holds: count(scale) >= 3 + 0 * nodes", **FREE}
+    read_points(tmp_path, condition, "scale: {nodes: 1}, ")
+    with pytest.raises(InputError, match=r"requires\[0\].holds: found count\(scope\)"):
+        read_points(tmp_path, {"holds: block >= 1": "holds: count(scope) >= 3", **FREE}, "scale: {nodes: 1}, ")
