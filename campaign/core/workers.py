@@ -36,8 +36,8 @@ def results_in_order(
     """
     cores = min(len(os.sched_getaffinity(0)), MOST_WORKERS)
     count = cores if cores > 1 and len(items) >= FEWEST_ITEMS else 0
-    size = min(LARGEST_BATCH, len(items) // (8 * count) or 1) if count else 1
-    batches = [items[start : start + size] for start in range(0, len(items), size)] if count else []
+    size = min(LARGEST_BATCH, len(items) // (8 * count) or 1) if count else len(items) or 1
+    batches = [items[start : start + size] for start in range(0, len(items), size)]
     workers = list[_Worker[Result]]()
     # A signal must not raise an exception in a new process, which would end what this one has begun.
     signals_before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -48,10 +48,12 @@ def results_in_order(
                     workers.append(_Worker(compute, batches[place::count], signals_before))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, signals_before)
-        for place, item in enumerate(count_steps(items, action, len(items))):
-            number = place // size % count if count else 0
+        steps = count_steps(items, action, len(items))
+        for place, batch in enumerate(batches):
+            number = place % count if count else 0
             worker = workers[number] if number < len(workers) else None
-            yield from (worker.next_result(name(item)) if worker else ()) or [compute(item)]
+            results = worker.next_results(name(batch[0])) if worker else []
+            yield from (result for result, _ in zip(results or map(compute, batch), steps, strict=False))
     finally:
         for worker in workers:
             worker.end()
@@ -73,8 +75,8 @@ class _Worker(Generic[Result]):
         finally:
             os.close(writing)
 
-    def next_result(self, name: str) -> list[Result]:
-        """The result of its next item; none if that is to be computed here."""
+    def next_results(self, name: str) -> list[Result]:
+        """The results of its next batch; none if they are to be computed here."""
         try:
             results: list[Result] = pickle.load(self._results)
         except (EOFError, pickle.UnpicklingError):
@@ -103,12 +105,13 @@ def _compute_all(
         signal.pthread_sigmask(signal.SIG_SETMASK, signals)
         with os.fdopen(writing, "wb") as out:
             for batch in batches:
-                for item in batch:
-                    try:
-                        content = pickle.dumps([compute(item)])
-                    except Exception:
-                        content = pickle.dumps([])
-                    out.write(content)
+                try:
+                    content = pickle.dumps(
+                        [compute(item) for item in batch]
+                    )  # together: what is the same is there once
+                except Exception:
+                    content = pickle.dumps([])
+                out.write(content)
                 out.flush()
     finally:
         os._exit(0)

@@ -16,9 +16,10 @@ import hashlib
 import io
 import json
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -150,9 +151,9 @@ def crate(evaluation: replay.Evaluation, data: Path, date: str) -> str:
     """The metadata of everything below `data`, one entity per line: a bundle may have a hundred thousand files."""
     submission = evaluation.submission
     sizes = {name: entry.stat().st_size for name, entry in bagit.files(data) if name != CRATE}
-    files = [
+    files = (
         {"@id": quote(name), "@type": "File", "name": name, "contentSize": str(size)} for name, size in sizes.items()
-    ]
+    )
     actions, values = _actions(evaluation)
     dataset = {
         "@id": "./",
@@ -163,15 +164,15 @@ def crate(evaluation: replay.Evaluation, data: Path, date: str) -> str:
         "license": "as agreed between the parties of the procurement",
         "mentions": [{"@id": action["@id"]} for action in actions],
     }
-    parts = [{"@id": quote(name)} for name in sizes]
+    parts = ({"@id": quote(name)} for name in sizes)
     return (
         '{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": [\n'
         f'{_encode(_METADATA)},\n{_encode(dataset)[:-1]}, "hasPart": [\n{_lines(parts)}]}},\n'
-        f"{_lines([*files, *actions, *values])}]}}\n"
+        f"{_lines(chain(files, actions, values))}]}}\n"
     )
 
 
-def _lines(entities: Sequence[dict[str, Any]]) -> str:
+def _lines(entities: Iterable[dict[str, Any]]) -> str:
     """The members of a list, each on a line."""
     return ",\n".join(map(_encode, entities)) + "\n"
 
