@@ -68,7 +68,7 @@ def _mean_cell(entries: Sequence[OfferedCell], best: Sequence[str]) -> OfferedCe
     values = tuple(
         math.exp(
             statistics.fmean(
-                math.log(value) * (1 if best_of_cell == "highest" else -1) for value, best_of_cell in repetition
+                [math.log(value) * (1 if best_of_cell == "highest" else -1) for value, best_of_cell in repetition]
             )
         )
         for repetition in (
