@@ -362,6 +362,7 @@ VERBS = (
     ]),
     Verb("rules", "verbs", "list the rule packs; show one with its clauses", [
         Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one or an RFP (default: list all)"),
+        Option("other", nargs="?", metavar="OTHER", help="a later version: what changed, and which results count"),
         Option("--test", nargs="+", metavar=("PACK", "LOG"),
                help="show what the pack reads from outputs: each number with its line, and every unrecognised line"),
         Option("--clauses", action="store_true", help="list the clauses of ID and how each is accounted for"),

@@ -56,6 +56,11 @@ def show_rules(arguments: argparse.Namespace) -> int:
         pack = packs.load(arguments.id)
         show(clauses.coverage_json(pack) if arguments.json else clauses.coverage_text(pack, columns()))
         return OK
+    if arguments.other:
+        from campaign.report import amendments
+
+        show(amendments.comparison(arguments.id, arguments.other))
+        return OK
     if arguments.id and has_key(Path(arguments.id), "parts"):
         from campaign.report import form_check
 

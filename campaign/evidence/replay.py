@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from campaign.config import resolution
 from campaign.config.definition import Definition, open_campaign, signed_answers
 from campaign.config.format import Campaign
 from campaign.config.rules import packs
-from campaign.config.rules.catalogue import CATALOGUE, show
 from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS
 from campaign.core import bagit
@@ -30,15 +29,13 @@ from campaign.core.journal import Chain
 from campaign.core.paths import Paths
 from campaign.core.runs import Cell
 from campaign.core.strict_yaml import quoted
+from campaign.core.units import listing
 from campaign.judge.compliance import compliance_matrix
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.pipeline import campaign_state
-from campaign.report import clauses, decision, findings_view, table
+from campaign.report import amendments, clauses, decision, findings_view, table
 
-# These decide nothing.
-TEXT_FIELDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause", "clauses"})
-NOT_COMPARED = frozenset({"id", "path", "bases", "digest", "profile", "values", "checks", "parameters"}) | TEXT_FIELDS
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
 CLAUSES = ("tables/clauses.csv", "tables/clauses.json")  # if the pack lists those of its document
@@ -239,11 +236,15 @@ class RulesCopy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """`path` is the pack to judge by, None for the one in the bundle; `differences`: how that one differs."""
+    """`path` is the pack to judge by, None for the one in the bundle; `differences`: how that one differs. `measured`:
+    which version that is, if the buyer's is another one; `problem`: why this cannot judge the bundle.
+    """
 
     copy: RulesCopy
     path: Path | None = None
     differences: tuple[str, ...] = ()
+    measured: str = ""
+    problem: str = ""
 
     def findings(self) -> Iterator[Finding]:
         """EVD-05, of a bundle."""
@@ -251,8 +252,22 @@ class Rules:
             yield unchecked_by_buyer(
                 "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
             )
-        for difference in self.differences:
-            yield violation("the vendor's rule pack differs from yours: {difference}", difference=difference)
+        elif self.measured:
+            judging = (
+                f"judged by the vendor's, since yours does not fit: {self.problem}"
+                if self.problem
+                else "judged by yours"
+            )
+            yield measured_under(self.measured, self.differences, judging)
+        else:
+            for difference in self.differences:
+                yield violation("the vendor's rule pack differs from yours: {difference}", difference=difference)
+
+
+def measured_under(versions: str, differences: Sequence[str], judging: str) -> Finding:
+    """What is open where the rules were amended after the measurement: no contradiction."""
+    wording = "measured under {versions}; differs in {differences}; {judging}"
+    return unchecked_by_buyer(wording, versions=versions, differences=listing(differences), judging=judging)
 
 
 def choose_rules(named_pack: RulePack | None, evidence: Path) -> Rules:
@@ -269,26 +284,7 @@ def choose_rules(named_pack: RulePack | None, evidence: Path) -> Rules:
             return Rules(RulesCopy.BUNDLE)
     if vendors.digest == buyers.digest:
         return Rules(copy)
-    return Rules(copy, buyers.path, tuple(_pack_differences(vendors, buyers)) or ("only its texts differ",))
-
-
-def _pack_differences(vendors: RulePack, buyers: RulePack) -> Iterator[str]:
-    """How the vendor's pack differs, the checks first."""
-    for rule in buyers.checks:
-        if rule not in vendors.checks:
-            yield f"it does not check {rule} ({buyers.statement(rule)})"
-    for rule in vendors.checks:
-        if rule not in buyers.checks:
-            yield f"it checks {rule}, which yours does not"
-        for name, parameter in CATALOGUE[rule].parameters.items() if rule in CATALOGUE else ():
-            vendors_value, buyers_value = vendors.parameter(rule, name), buyers.parameter(rule, name)
-            if vendors_value != buyers_value:
-                yield (
-                    f"{rule}: {name} is {show(parameter.kind, vendors_value)}, yours is "
-                    f"{show(parameter.kind, buyers_value)}"
-                )
-    if vendors.id != buyers.id:
-        yield f"it is {vendors.id}, yours is {buyers.id}"
-    for field in fields(RulePack):
-        if field.name not in NOT_COMPARED and getattr(vendors, field.name) != getattr(buyers, field.name):
-            yield f"'{field.name}' differs"
+    differences = tuple(map(str, amendments.pack_changes(vendors, buyers))) or ("only its comments differ",)
+    versions = f"version {vendors.version}, yours is version {buyers.version}"
+    is_amended = vendors.id == buyers.id and vendors.version != buyers.version
+    return Rules(copy, buyers.path, differences, versions if is_amended else "")

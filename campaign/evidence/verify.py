@@ -7,7 +7,7 @@ this machine.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -22,6 +22,7 @@ from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.errors import CampaignError, InputError, reraise_machine_problem
 from campaign.core.escaping import plain
 from campaign.core.findings import Finding, Severity
+from campaign.core.runs import Cell
 from campaign.core.strict_yaml import quoted
 from campaign.evidence import (
     bundle,
@@ -169,8 +170,7 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
         with replay.collected_evidence(data) as chain:
             evaluation = buyers_evaluation = replay.evaluate(data, chain)
             if rules.path is not None or evaluation.submission.campaign.waivers or buyer.terms:
-                terms = replay.BuyersTerms(rules.path, buyer.waiver_signers, accepted_by)
-                buyers_evaluation = replay.evaluate(data, chain, terms)
+                buyers_evaluation, rules = _evaluate_by_buyer(data, chain, rules, buyer.waiver_signers, accepted_by)
         differences, reworded = _rederived_differences(data, bag, evaluation, tool)
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
         reraise_machine_problem(error)
@@ -236,6 +236,24 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
     decision = decide_on_bundle(facts, findings, submission)
     about = facts.title, len(bag.digests), bag.size, signature, tool, chain
     return VerifiedPart(*about, findings, buyers_evaluation, evaluation, decision, proofs, coverage)
+
+
+def _evaluate_by_buyer(
+    data: Path,
+    chain: journal.Chain | None,
+    rules: replay.Rules,
+    waiver_signers: Path | None,
+    accepted: Callable[[Finding, Sequence[Cell]], str],
+) -> tuple[replay.Evaluation, replay.Rules]:
+    """The campaign by the buyer's rules; by the vendor's if they were amended so that its file does not fit them."""
+    try:
+        return replay.evaluate(data, chain, replay.BuyersTerms(rules.path, waiver_signers, accepted)), rules
+    except (CampaignError, ValueError) as error:
+        if not rules.measured:
+            raise
+        reraise_machine_problem(error)
+        rules = replace(rules, path=None, problem=plain(str(error).replace(f"{data}/", "")[:500]))
+        return _evaluate_by_buyer(data, chain, replace(rules, measured=""), waiver_signers, accepted)[0], rules
 
 
 def _check_evaluation(

@@ -29,7 +29,7 @@ from campaign.evidence.journal_checks import NOTHING_COVERED, check_time_stamps
 from campaign.evidence.terms import PROOFS
 from campaign.judge.findings import complete_findings, note, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
-from campaign.report import decision, scores
+from campaign.report import amendments, decision, scores
 from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
 from campaign.report.rfp_response import part_questions, parts_question, worst_first
 
@@ -194,7 +194,7 @@ def _response(
         *complete_findings("CMP-05", verify.BUNDLE, _check_contents(bag, parts)),
         *complete_findings("EVD-02", verify.BUNDLE, check_time_stamps(bag, journal.Chain(), other_stamps)),
         *complete_findings("EVD-03", verify.BUNDLE, verify.check_signature(signature, buyer.signers is not None)),
-        *complete_findings("EVD-04", verify.BUNDLE, _check_parts_agree(bag, rfp, submissions, parts) if rfp else ()),
+        *complete_findings("EVD-04", verify.BUNDLE, _check_parts_agree(bag, parts) if rfp else ()),
         *complete_findings("EVD-05", verify.BUNDLE, rfp_findings),
     )
     missing = [part.id for part in rfp.unanswered(parts)] if rfp else []
@@ -270,13 +270,18 @@ def _choose_rfp(bag: bagit.Bag, buyers_file: Path | None) -> tuple[rfps.Rfp | No
     rfp = rfps.load(buyers_file)
     if rfp.digest == vendors_rfp.digest:
         return rfp, [note("the RFP is identical to yours")]
+    if rfp.id == vendors_rfp.id and rfp.version != vendors_rfp.version:
+        versions = f"version {vendors_rfp.version} of the RFP, yours is version {rfp.version}"
+        changes = map(str, amendments.rfp_changes(vendors_rfp, rfp))
+        return rfp, [replay.measured_under(versions, [*changes], "judged by yours")]
     return rfp, [violation("the vendor's RFP differs from yours", rfp.digest, vendors_rfp.digest)]
 
 
-def _check_parts_agree(
-    bag: bagit.Bag, rfp: rfps.Rfp, submissions: Mapping[str, Submission], parts: Mapping[str, verify.VerifiedPart]
-) -> Iterator[Finding]:
-    """EVD-04: every part answers this RFP, in one campaign file, and the scores follow from the parts."""
+def _check_parts_agree(bag: bagit.Bag, parts: Mapping[str, verify.VerifiedPart]) -> Iterator[Finding]:
+    """EVD-04: every part answers the bundle's RFP, in one campaign file, and the scores follow from the parts."""
+    rfp = rfps.load(bag.root / RFP)
+    evaluations = {part: verified.vendors_evaluation for part, verified in parts.items()}
+    submissions = {part: evaluation.submission for part, evaluation in evaluations.items() if evaluation}
     files = {derived_files.read_text(bundle_of_part(bag.root, part) / "data/campaign.yaml") for part in submissions}
     if len(files) > 1:
         yield violation("the parts are not of one campaign file", "one", len(files))

@@ -223,8 +223,8 @@ def _line_numbers(first: int, last: int) -> str:
     remedy="use the published rule pack, or have the buyer confirm the SHA-256 of this one",
 )
 def check_rule_pack(submission: Submission) -> Iterator[Finding]:
-    """The pack's hash compared with this version's pack of the id; for a bundle, rule by rule and part by part compared
-    with the buyer's. Not checked: no pack of this project, and the buyer has none.
+    """The pack's hash compared with this version's pack of the id; for a bundle, key by key compared with the
+    buyer's. Not checked: no pack of this project, and the buyer has none; another version.
     """
     pack = submission.pack
     digest = digest_of_own(pack.id)

@@ -321,7 +321,23 @@ def test_the_parts_are_judged_by_the_packs_of_the_buyers_rfp(site: Path, tmp_pat
         part: [finding.message for finding in bundle.findings if finding.rule == "EVD-05"]
         for part, bundle in bundle_of_packs.parts.items()
     }
-    assert rules == {"fast": [], "slow": ["the vendor's rule pack differs from yours: 'version' differs"]}
+    assert rules == {
+        "fast": [],
+        "slow": ["measured under version 1, yours is version 2; differs in version: 1, now 2; judged by yours"],
+    }
+    assert not [finding for finding in bundle_of_packs.findings if finding.rule == "EVD-04"]
+
+
+def test_an_answer_to_an_earlier_version_of_the_rfp_is_open_and_no_contradiction(site: Path, tmp_path: Path) -> None:
+    amended_file = tmp_path / "rfp.yaml"
+    amended_file.write_text(RFP.replace("version: 1", "version: 2", 1).replace("weight: 3", "weight: 30"))
+    bundle = verify_copy(site, tmp_path, lambda data: None, rfp=amended_file)
+    (finding,) = [finding for finding in bundle.findings if finding.rule == "EVD-05"]
+    assert finding.open and not finding.violated
+    assert finding.message.startswith(
+        "measured under version 1 of the RFP, yours is version 2; differs in version: 1, now 2"
+    )
+    assert violation_texts(bundle) == []
 
 
 def test_one_pack_for_all_parts_is_refused(site: Path) -> None:

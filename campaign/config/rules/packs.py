@@ -60,7 +60,7 @@ def available() -> tuple[Available, ...]:
 def digest_of_own(id: str) -> str:
     """The digest of the project's own pack with that id; "" if there is none."""
     path = PACKS / f"{id}.yaml"
-    return _digest(_open(path)[1]) if is_file(path) else ""
+    return _digest(open_pack(path)[1]) if is_file(path) else ""
 
 
 def _digest(paths: Sequence[Path]) -> str:
@@ -72,7 +72,7 @@ def _digest(paths: Sequence[Path]) -> str:
 def packs_in(folder: Path) -> list[Path]:
     """The files of the packs in a folder that no other one there extends."""
     paths = list(folder.glob("*.yaml"))
-    base_names = {base.name for path in paths for base in _open(path)[1][1:]} if len(paths) > 1 else ()
+    base_names = {base.name for path in paths for base in open_pack(path)[1][1:]} if len(paths) > 1 else ()
     return [path for path in paths if path.name not in base_names]
 
 
@@ -85,7 +85,7 @@ def load(id_or_path: str | Path) -> RulePack:
     path = Path(id_or_path)
     if isinstance(id_or_path, str) and not is_path_of_pack(id_or_path):
         path = _find_pack(id_or_path)
-    document, paths = _open(path)
+    document, paths = open_pack(path)
     if document.has("parts"):
         raise InputError(f"{path}: is an RFP of several packs; a campaign file answers it under `parts` (docs/rfp.md)")
     values = schema.read(SCHEMA, document)
@@ -102,7 +102,7 @@ def load(id_or_path: str | Path) -> RulePack:
     return pack
 
 
-def _open(path: Path, extenders: Sequence[str] = ()) -> tuple[Document, tuple[Path, ...]]:
+def open_pack(path: Path, extenders: Sequence[str] = ()) -> tuple[Document, tuple[Path, ...]]:
     """A pack's document, joined with what it does not say itself of the pack that it extends, and the files of both.
     `extenders`: ids of packs that extend it.
     """
@@ -116,7 +116,7 @@ def _open(path: Path, extenders: Sequence[str] = ()) -> tuple[Document, tuple[Pa
     document.finish()
     try:
         sibling = path.with_name(f"{name}.yaml")
-        base, paths = _open(sibling if is_file(sibling) else _find_pack(name), extenders)
+        base, paths = open_pack(sibling if is_file(sibling) else _find_pack(name), extenders)
         load(paths[0])
     except InputError as error:
         for problem in error.problems:
