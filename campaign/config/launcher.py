@@ -25,9 +25,9 @@ WRAPPER = "wrapper"  # a pack's word for any script before the benchmark
 _OPEN_MPI = ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
 PLACEMENTS = dict.fromkeys(("mpirun", "mpiexec", "orterun", "prterun"), _OPEN_MPI)
 # Options of srun that change neither the number of ranks nor the node of each, by what they change.
-_ALLOWED = (
+OPTIONS_BY_EFFECT = (
     (
-        "processors and memory of each rank",
+        "processors and memory of each rank; the command line is in the job's script and in the report",
         "cpu-bind cpu-freq cpus-per-task distribution exact extra-node-info hint mem mem-bind mem-per-cpu"
         " ntasks-per-core overcommit threads-per-core tres-per-task",
     ),
@@ -38,7 +38,7 @@ _ALLOWED = (
     ("how the step begins and ends", "external-launcher network overlap propagate resv-ports wait"),
     ("how its output is written: with --label, the ranks' numbers are removed where it is read", "label unbuffered"),
 )
-SRUN_OPTIONS = tuple(sorted(name for _, names in _ALLOWED for name in names.split()))
+SRUN_OPTIONS = tuple(sorted(name for _, names in OPTIONS_BY_EFFECT for name in names.split()))
 # Those of plugins that start the ranks in an image: Pyxis, CSCS's uenv and container engine. They place no rank either.
 IMAGE_OPTIONS = (
     "container-env", "container-image", "container-mount-home", "container-mounts", "container-readonly",

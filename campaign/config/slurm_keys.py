@@ -17,16 +17,25 @@ _DIRECTIVE = "an sbatch option as --name or --name=value, except those that camp
 _WRITTEN = re.compile(r"--([a-z][a-z0-9-]*)(=[A-Za-z0-9_.,:=+@%/*&|()\[\]!~^-]+)?")
 
 # sbatch options that change neither the number of ranks nor the node of each, by what they change.
-_ALLOWED = (
-    ("when the job starts", "begin deadline delay-boot nice priority"),
-    ("which nodes, that the job records", "contiguous exclude nodefile nodelist prefer sockets-per-node switches tmp"),
-    ("what the job gets of its nodes", "bb bbf core-spec gpus gpus-per-node gres licenses mem mem-per-cpu thread-spec"),
-    ("how ranks run on their nodes", "cpu-freq cpus-per-task gpu-bind hint mem-bind network power threads-per-core"),
+DIRECTIVES_BY_EFFECT = (
+    ("when the job starts, not what it does", "begin deadline delay-boot nice priority"),
+    (
+        "which nodes it gets: they are recorded, and max: all, GEO-03 and formulas count them",
+        "contiguous exclude nodefile nodelist prefer sockets-per-node switches tmp",
+    ),
+    (
+        "what it gets of its nodes, which it has for itself; less memory is planned with",
+        "bb bbf core-spec gpus gpus-per-node gres licenses mem mem-per-cpu thread-spec",
+    ),
+    (
+        "how ranks run on their nodes; srun gets them too, but for --cpus-per-task and --power",
+        "cpu-freq cpus-per-task gpu-bind hint mem-bind network power threads-per-core",
+    ),
     ("what is accounted, and who is told", "acctg-freq mail-type mail-user profile wckey"),
-    ("what the site reads", "comment"),
-    ("a signal before the time limit; the job's own script ends in order", "signal"),
-)  # fmt: skip
-ALLOWED_DIRECTIVES = tuple(sorted(name for _, names in _ALLOWED for name in names.split()))
+    ("nothing: a text that the site reads, given as it is", "comment"),
+    ("nothing before the time limit: at the signal, the job's script ends in order", "signal"),
+)
+ALLOWED_DIRECTIVES = tuple(sorted(name for _, names in DIRECTIVES_BY_EFFECT for name in names.split()))
 # Those of them that srun takes too, and that hold for the ranks only if it has them.
 OF_STEPS = frozenset(
     {"acctg-freq", "cpu-freq", "gpu-bind", "hint", "mem-bind", "network", "profile", "threads-per-core"}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from campaign.config import definition as config
+from campaign.config import slurm_keys
+from campaign.config.launcher import SRUN_OPTIONS
 from campaign.core.errors import InputError
 from campaign.core.runs import SRUN, Launcher
 
@@ -161,3 +164,11 @@ launch:
   max: all
 launcher: {{options: [--mem-bind=local]}}
 """
+
+
+def test_the_man_page_says_of_each_option_that_a_campaign_file_may_add_what_it_changes() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "man5" / "campaign-file.5").read_text()
+    for heading, options in (("SBATCH IN SLURM", slurm_keys.ALLOWED_DIRECTIVES), ("SRUN IN LAUNCHER", SRUN_OPTIONS)):
+        section = page.partition(f".SH OPTIONS OF {heading}")[2].partition("\n.SH ")[0].replace("\\-", "-")
+        assert re.findall(r"fB--([a-z-]+)", section) == sorted(options)
+        assert section.count("\nchanges ") == len(options)

@@ -16,13 +16,21 @@ def pages(top: argparse.ArgumentParser) -> dict[str, str]:
     return texts
 
 
-def keys(name: str, summary: str, rows: list[tuple[str, str, str, str]]) -> str:
-    """The keys of a file, each with what is allowed, its default and its meaning."""
+Options = tuple[str, tuple[tuple[str, str], ...]]  # a heading; what options change, and their names
+
+
+def keys(name: str, summary: str, rows: list[tuple[str, str, str, str]], options: tuple[Options, ...] = ()) -> str:
+    """The keys of a file, each with what is allowed, its default and its meaning. `options`: lists of those allowed."""
     lines = [f'.TH "{_text(name.upper())}" 5 "" "campaign {__version__}" "campaign"']
     lines += [".SH NAME", f"{_text(name)} \\- {_text(summary)}", ".SH KEYS"]
     for key, allowed, default, says in rows:
         default_text = {"required": " Required.", "none": ""}.get(default, f" Default: {default}.")
         lines += _item(f"\\fB{_text(key)}\\fR", f"{says}. Allowed: {allowed}.{default_text}")
+    for heading, effects in options:
+        effect_by_option = {name: effect for effect, names in effects for name in names.split()}
+        lines.append(f".SH {_text(heading.upper())}")
+        for option, effect in sorted(effect_by_option.items()):
+            lines += _item(f"\\fB{_text('--' + option)}\\fR", f"changes {effect}")
     return "\n".join([*lines, ".SH SEE ALSO", ".BR campaign (1)"]) + "\n"
 
 

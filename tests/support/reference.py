@@ -25,7 +25,7 @@ from unittest import mock
 
 from campaign.cli.arguments import parser
 from campaign.config import format as config_format
-from campaign.config import forms, rfp
+from campaign.config import forms, launcher, rfp, slurm_keys
 from campaign.config.rules import catalogue, output_format, packs
 from campaign.config.rules import format as rules_format
 from campaign.core import formula
@@ -56,6 +56,12 @@ FILES = (  # the page of a file, its man page, what it is, its schema
     ("rfp.md", "campaign-rfp", "an RFP of several rule packs", record(rfp.Rfp)),
     ("rule-pack-keys.md", "campaign-pack", "a rule pack", rules_format.SCHEMA),
 )
+OPTIONS = {  # that a file may give to other programs
+    "campaign-file": (
+        ("options of sbatch in slurm.directives", slurm_keys.DIRECTIVES_BY_EFFECT),
+        ("options of srun in launcher.options", launcher.OPTIONS_BY_EFFECT),
+    )
+}
 RULE_LINES = re.compile(r"(?:^- \*\*[A-Z]{3}-[0-9]{2}\*\* .*\n)+", re.MULTILINE)
 PARAMETER_LINES = re.compile(r"(?:^- [A-Z]{3}-[0-9]{2} `.*\n)+", re.MULTILINE)
 CSV_LINE = re.compile(r"^`target launch files operation value .*`\n", re.MULTILINE)
@@ -110,7 +116,7 @@ def generated() -> dict[Path, str]:
         DOCS / "rule-packs.md": _with_lines(DOCS / "rule-packs.md", PARAMETER_LINES, _parameter_lines()),
         **{DOCS / page: _with_lines(DOCS / page, NAMES, _names(schema)) for page, _, _, schema in FILES},
         **{
-            DOCS / "man5" / f"{name}.5": man_pages.keys(name, title, schemas.reference(schema))
+            DOCS / "man5" / f"{name}.5": man_pages.keys(name, title, schemas.reference(schema), OPTIONS.get(name, ()))
             for _, name, title, schema in FILES
         },
         **{DOCS / "man" / name: page for name, page in man_pages.pages(parser()).items()},
