@@ -82,7 +82,9 @@ def read_series(values: Values, pack: RulePack) -> dict[str, list[int]]:
         counts, allowed = _series_counts(condition, count, is_full=values["profile"] == "full")
         if counts:
             counts_by_series[condition.id] = counts
-        elif values["launch"] is not None and count is not None:
+        elif (
+            values["launch"] is not None and count is not None and not (isinstance(count, Values) and count.has_problem)
+        ):
             problem = (
                 f"found {count if isinstance(count, int | str) else 'a mapping'}; allowed: {allowed} "
                 f"(clause {condition.clause}: {condition.needs})"
@@ -101,8 +103,9 @@ def _series_counts(condition: LaunchCondition, count: Any, is_full: bool) -> tup
         counts = listed[: listed.index(largest) + 1] if largest in largest_counts else []
         return counts, f"{', '.join(map(str, largest_counts))}, the largest of the series; without the line, all"
     if condition.points == values.FREE:
-        counts = values.counts_of(count[condition.series]) if isinstance(count, Values) else []
-        return counts, f'{{{condition.series}: "1, 2, 8"}}'
+        written = {name: value for name, value in count.items() if value} if isinstance(count, Values) else {}
+        counts = values.counts_of(written[condition.series]) if [*written] == [condition.series] else []
+        return counts, f'{{{condition.series}: "1, 2, 8"}} alone'
     is_power = isinstance(count, int) and count.bit_count() == 1
     return powers_of_two(count) if is_power else [], "a power of two such as 16, the largest of the series"
 

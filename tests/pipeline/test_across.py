@@ -95,6 +95,23 @@ def test_efficiency_and_mean_are_cells_with_all_their_lines_and_a_bundle_gives_t
     assert "RES-02" in verified
 
 
+def test_the_best_of_a_series_is_in_its_last_line_and_a_bundle_gives_the_same(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = run_case(
+        tmp_path, sandbox, BY_REPETITION,
+        '[{id: scale, title: "Nodes: {nodes}", clause: "1", nodes: "1, 3", processes_per_node: 1}]',
+        f"[{FOM}, {{id: best, title: Best, formula: max(fom over scale), unit: x/s}}, "
+        "{id: gain, title: Gain, formula: fom@scale_3 / min(fom over scale), unit: x}]",
+        '[{holds: best >= 301, clause: "2"}, {holds: gain >= 4, clause: "2"}]',
+    )  # fmt: skip
+    rows = values(case.table(status=None))
+    assert rows == {
+        "scale-1/fom": (101, "measured"), "scale-3/fom": (301, "measured"),
+        "scale-3/best": (301, "measured"), "scale-3/gain": (301 / 101, "invalid"),
+    }  # fmt: skip
+    assert "requires gain >= 4; found gain 2.98" in " ".join(case.call("check", status=None).split())
+    case.check_bundle(tmp_path / "evidence.zip")
+
+
 def test_conditions_over_nodes_are_kept_and_broken_and_the_mean_is_that_of_the_nodes(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:

@@ -76,6 +76,8 @@ def _check_launch(condition: Values, variables: list[str], even: str) -> None:
         _check_series(condition)
     if str(processes_per_node).startswith((EACH, CHUNKS)):
         condition.problem(f"found {processes_per_node}; allowed for nodes only", "processes_per_node")
+    if condition["chunks"] != "contiguous" and not str(nodes).startswith(CHUNKS):
+        condition.problem(f"needs chunks of nodes; allowed: `nodes: {CHUNKS}4` with it", "chunks")
     if processes is not None and (processes_per_node is not None or isinstance(nodes, str)):
         condition.problem(
             "not allowed together with processes per node or a share of the nodes; remove one of them", "processes"
@@ -374,7 +376,8 @@ def _check_formula(
     together = {
         condition
         for condition in of_phase
-        if all(formulas.is_known(name, condition, {**lines, **sets}, measured) for name in places)
+        if formulas.name_of(condition) not in {line for _, line in places.values()}
+        and all(formulas.is_known(name, condition, {**lines, **sets}, measured) for name in places)
     }
     if not together:
         operation.problem(

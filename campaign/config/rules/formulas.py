@@ -71,8 +71,7 @@ def is_known(
     """
     operation, line = place(name)
     conditions = launches.get(line or set_of(name), (launch,))
-    is_measured = all(condition in measured.get(operation, (condition,)) for condition in conditions)
-    return is_measured and line != name_of(launch)
+    return all(condition in measured.get(operation, (condition,)) for condition in conditions)
 
 
 def conditions(text: str) -> tuple[formula.Condition, ...]:

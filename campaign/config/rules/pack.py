@@ -417,7 +417,8 @@ def _lines_of(pack: RulePack, names: Sequence[str], measured: Container[str]) ->
     of_files = pack.files[-1:] if formulas.FILES in sets else pack.files
     lines = {formulas.place(name)[1] for name in names}
     files = tuple(files.id for files in of_files if f"{formulas.FILES}.{formulas.name_of(files.id)}" not in lines)
-    return (*series, [condition.id for condition in pack.launch])[0], () if len(files) == len(pack.files) else files
+    conditions = [condition.id for condition in pack.launch if formulas.name_of(condition.id) not in lines]
+    return (*series, conditions)[0], () if len(files) == len(pack.files) else files
 
 
 # --- series of launch conditions

@@ -75,6 +75,7 @@ def test_an_operation_is_in_all_launch_conditions_but_those_that_it_names(
         ("max(speed over scale)", ("scale-4",), BOTH),
         ("speed / max(speed over scale)", (), BOTH),
         ("max(speed over scale) / speed@one_core", ("scale-4",), BOTH),
+        ("speed@scale_1 / min(speed over scale)", ("scale-4",), BOTH),
         ("geomean(speed over files)", (), ("some",)),
         ("speed / speed@files.all", (), ("some",)),
         ("max(speed over scale) / max(speed over files)", ("scale-4",), ("some",)),
