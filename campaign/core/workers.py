@@ -50,8 +50,7 @@ def results_in_order(
             signal.pthread_sigmask(signal.SIG_SETMASK, signals_before)
         steps = count_steps(items, action, len(items))
         for place, batch in enumerate(batches):
-            number = place % count if count else 0
-            worker = workers[number] if number < len(workers) else None
+            worker = workers[place % count] if count and place % count < len(workers) else None
             results = worker.next_results(name(batch[0])) if worker else []
             yield from (result for result, _ in zip(results or map(compute, batch), steps, strict=False))
     finally:

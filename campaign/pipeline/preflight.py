@@ -120,8 +120,7 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
         notes.insert(0, f"{unfilled} still to be filled in before a run with profile full: {keys}")
         mistakes.clear()
     compared, unreadable = _compare_sources(campaign)
-    mistakes += [*_outside_paths(definition, planned), *unreadable]
-    mistakes += _wrong_inputs(planned)
+    mistakes += [*_outside_paths(definition, planned), *unreadable, *_wrong_inputs(planned)]
     slurm_problem = None if planned.slurm_partition else commands.reachable()
     if slurm_problem:
         if mistakes:
@@ -141,8 +140,10 @@ def check(definition: Definition, planned: planning.Plan, request: Request) -> C
         mistakes.append(Mistake(("slurm", error.key), error.text))
     missing = missing_runs(definition, planned, request)
     if missing or any(search.choice is None for search in planned.searches):
-        mistakes += [*_unusable_programs(definition, slurm_partition), *_unusable_launcher(campaign)]
-        mistakes += [*places.mistakes(definition), *_unknown_mpi(campaign), *_unloadable_modules(campaign)]
+        mistakes += [
+            *(*_unusable_programs(definition, slurm_partition), *_unusable_launcher(campaign)),
+            *(*places.mistakes(definition), *_unknown_mpi(campaign), *_unloadable_modules(campaign)),
+        ]
         lacks += filter(None, [planning.build_problem(definition, planned.earlier)])
     if slurm_partition is not None:
         possible = slurm_partition.possible
@@ -228,8 +229,9 @@ def _is_complete(definition: Definition, store: Store, run: Run, attempt: Attemp
     case = Case(definition.campaign, definition.pack, run, attempt, (), {})
     if any(operation.formula for operation in case.operations):
         return replace(case, records=store.records_of(run.id, attempt.number)).complete
-    keys = {operation.key for operation in case.operations}
-    return attempt.state is State.DONE and keys.issubset(names.get((run.id, attempt.number), ()))
+    return attempt.state is State.DONE and {operation.key for operation in case.operations}.issubset(
+        names.get((run.id, attempt.number), ())
+    )
 
 
 # --- the campaign file alone

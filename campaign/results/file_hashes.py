@@ -33,10 +33,10 @@ def altered_files(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], t
         if event["state"] == State.DONE:
             attempt, files, changed_since = (event["run"], event["number"]), event.get("files", {}), event["time"]
             folder = paths.attempt(*attempt)
-            files_now = (
-                Altered(name, old, _digest_now(folder, name, old, changed_since)) for name, old in files.items()
+            digests_now = {name: _digest_now(folder, name, old, changed_since) for name, old in files.items()}
+            altered_by_attempt[attempt] = tuple(
+                Altered(name, old, digests_now[name]) for name, old in files.items() if old != digests_now[name]
             )
-            altered_by_attempt[attempt] = tuple(file for file in files_now if file.recorded != file.found)
     return {attempt: files for attempt, files in altered_by_attempt.items() if files}
 
 
@@ -47,8 +47,8 @@ def _digest_now(folder: Path, name: str, recorded_digest: str, changed_since: fl
     path = f"{folder}/{name}"
     try:
         status = os.lstat(path)
-        is_changed = stat.S_ISREG(status.st_mode) and status.st_ctime >= changed_since
-        return untrusted.digest(path) if is_changed else recorded_digest
+        is_same = not stat.S_ISREG(status.st_mode) or status.st_ctime < changed_since
+        return recorded_digest if is_same else untrusted.digest(path)
     except (OSError, ValueError) as error:
         pass_on_limit(error)
     # It may have a name that is not UTF-8.

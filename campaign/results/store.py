@@ -534,12 +534,13 @@ class Store(AbstractContextManager["Store"]):
                 for run, attempt, digest, of_nodes, witness, data, job in rows
             }
 
-    def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
+    def records(self, condition: str = "", values: Sequence[Any] = ()) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
         with self._storage_errors():
-            rows = self._db.execute(f"SELECT {', '.join(RECORD_COLUMNS)} FROM records ORDER BY rowid")
-            by_attempt = grouped(map(stored_record, rows))
-            return {key: tuple(records) for key, records in by_attempt.items()}
+            rows = self._db.execute(
+                f"SELECT {', '.join(RECORD_COLUMNS)} FROM records {condition} ORDER BY rowid", values
+            )
+            return {key: tuple(records) for key, records in grouped(map(stored_record, rows)).items()}
 
     def record_names(self) -> RecordNames:
         """The names of all records."""
@@ -547,12 +548,7 @@ class Store(AbstractContextManager["Store"]):
 
     def records_of(self, run: str, attempt: int) -> tuple[Record, ...]:
         """The records of one attempt."""
-        with self._storage_errors():
-            rows = self._sql(
-                f"SELECT {', '.join(RECORD_COLUMNS)} FROM records WHERE run = ? AND attempt = ? ORDER BY rowid",
-                (run, attempt),
-            )
-            return tuple(record for _, record in map(stored_record, rows))
+        return self.records("WHERE run = ? AND attempt = ?", (run, attempt)).get((run, attempt), ())
 
     def observations(self) -> dict[tuple[str, int], Outputs]:
         """What the output of each phase says besides its numbers, by (run, attempt)."""

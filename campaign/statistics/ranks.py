@@ -22,6 +22,7 @@ FEWEST_PAIRS = 36  # that of 6 values on both sides; fewer show too little of ho
 EXACT = 2500  # pairs up to which all orders are counted; above, the normal approximation is good to three digits
 
 NORMAL = NormalDist()
+_normal_quantile = functools.cache(NORMAL.inv_cdf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Differences:
         chance = mann_whitney_tail(self.first, self.second, max_pairs)
         if not 0 < chance < 0.5 or self.spread == 1:
             return chance
-        distance = mann_whitney_distance(self.first, self.second, max_pairs) / self.spread
+        distance = -_normal_quantile(chance) / self.spread
         # With a spread of 1 the distribution of the count is exact; the distance of the spread from 1 is an estimate.
         by_spread = t_tail(distance, self.freedom / (1 - min(self.spread, 1 / self.spread) ** 4))
         return by_spread if self.spread > 1 else min(chance, by_spread)
@@ -90,8 +91,7 @@ def differences(
     """`inflation`: factor of the variance of each side, for values that depend on each other. `blocks`: number of
     independent groups of each side's values, if each value is not one of its own.
     """
-    ordered = [other - value for value in first for other in second]
-    ordered.sort()
+    ordered = sorted([other - value for value in first for other in second])
     return Differences(ordered, len(first), len(second), *_spread(first, second, ordered, inflation, blocks))
 
 
@@ -152,12 +152,6 @@ def mann_whitney_tail(first: int, second: int, max_pairs: int) -> float:
     # The orders with 0, 1, 2 … such pairs: a Gaussian binomial coefficient.
     orders = polynomial_coefficients(pairs, range(second + 1, second + first + 1), range(1, first + 1))
     return sum(orders[: max_pairs + 1]) / math.comb(first + second, first)
-
-
-@functools.cache
-def mann_whitney_distance(first: int, second: int, max_pairs: int) -> float:
-    """The distance from the mean, in standard deviations, that a normal variable exceeds with that probability."""
-    return -NORMAL.inv_cdf(mann_whitney_tail(first, second, max_pairs))
 
 
 @functools.cache

@@ -180,10 +180,14 @@ def _has_difference(first: OfferedCell, second: OfferedCell, day: float) -> bool
 
 
 def _summary(comparison: OfferComparison) -> Table:
-    def gains_of_offer(place: int) -> GainSummary:
-        return summarize_gains(comparison.cells[place], comparison.in_means[place])
-
-    sums = list(results_in_order(gains_of_offer, range(len(comparison.cells)), offer_letter, "comparing means"))
+    sums = list(
+        results_in_order(
+            lambda place: summarize_gains(comparison.cells[place], comparison.in_means[place]),
+            range(len(comparison.cells)),
+            offer_letter,
+            "comparing means",
+        )
+    )
     launches = dict.fromkeys(name for gains in sums for name in gains.by_launch)
     operations = dict.fromkeys(name for gains in sums for name in gains.by_operation)
     if len(operations) > MOST_GROUPS:
