@@ -32,7 +32,7 @@ from campaign.evidence import bundle, provenance, submitted_table, terms, verify
 from campaign.report import decision, table
 from campaign.report.compare import rendering
 from campaign.report.compare.comparison import parse_terms
-from campaign.report.rfp_response import join_parts, scores_text
+from campaign.report.rfp_response import join_parts, judge_response
 from campaign.report.write import write_report
 from campaign.results.store import is_begun
 
@@ -59,6 +59,11 @@ def pack(arguments: argparse.Namespace) -> int:
             show(f"{left_out}{of_part} without raw output: listed only in the bundle's index")
         show(f"journal head{of_part} (send it to the buyer): {part_bundle.evaluation.head}")
     show(f"verify:  campaign verify {typed_path(out)}")
+    submissions = {part: part_bundle.evaluation.submission for part, part_bundle in parts.items()}
+    for finding in judge_response(selection.response, submissions).findings:
+        if finding.violated:
+            selection.statuses.append(INCOMPLETE)
+            show(f"no buyer accepts this bundle: {finding.rule}: {finding.message}")
     for label, part_bundle in parts.items():
         rows, part = part_bundle.evaluation.submission.rows, records[label].definition.campaign.part
         selection.statuses.append(rows_exit_status(rows))
@@ -80,9 +85,7 @@ def print_verification(arguments: argparse.Namespace) -> int:
                 of_table = {"table": {"file": str(arguments.table), **asdict(comparison)}} if comparison else {}
                 print(json.dumps(verify_text.as_json(verified) | of_table, indent=1))
             elif verified.is_response:
-                score_lines = [scores_text(verified.scored, columns(), arguments.details)] if verified.scored else []
-                block = decision.decision_text(verified.decision, columns())
-                show("\n".join([block, "", *verify_text.finding_lines(verified), *score_lines]))
+                show(verify_text.response_text(verified, columns(), arguments.details))
             for part, verified_part in verified.parts.items():
                 _print_part(arguments, verified_part, part, verified.is_response, junit_files[part])
             if verified.is_response and arguments.junit == STANDARD_OUTPUT:
@@ -173,7 +176,7 @@ def _compare_table(arguments: argparse.Namespace, verified: verify_bundle.Verifi
     mapping, _ = rfps.mapping_and_packs(arguments.mapping, arguments.table, "", arguments.part)
     if mapping is None and verified.rfp is not None:
         mapping = verified.rfp.form(arguments.table)
-    return submitted_table.compare(arguments.table, submissions, mapping, verified.scored)
+    return submitted_table.compare(arguments.table, submissions, mapping, verified.judgement.scored)
 
 
 def show_head(arguments: argparse.Namespace) -> int:

@@ -63,18 +63,23 @@ def print_table(arguments: argparse.Namespace) -> int:
     places = selection.part_files(arguments.output, arguments.force, is_one_file)
     submissions: dict[str, Submission] = {}
     for part, definition in selection:
-        submissions[part] = campaign_state.current_submission(definition, say, with_results=style == "xlsx")
+        with_results = style == "xlsx" or selection.needs_cases
+        submissions[part] = campaign_state.current_submission(definition, say, with_results=with_results)
+        if arguments.clauses and selection.response and not submissions[part].pack.clauses:
+            continue  # the RFP may have some
         content = _table(arguments, submissions[part], style, places[part])
         if isinstance(content, str) and is_one_file:
             selection.texts[part] = content
         else:
             write(content, places[part], arguments)
         selection.statuses.append(rows_exit_status(submissions[part].rows))
-    scored = [] if arguments.clauses else rfp_response.response_scores(selection.response, submissions)
+    judgement = rfp_response.judge_response(selection.response, submissions)
     if is_one_file:
-        write_table(selection.joined_text(scored), arguments)
-    elif scored:
-        show(f"\n{rfp_response.scores_text(scored, columns())}")
+        write_table(selection.joined_text(judgement), arguments)
+    elif arguments.clauses and selection.response and judgement.clauses:
+        show(f"\n{clauses.matrix_text(judgement.clauses, selection.response.rfp.title, style, columns())}")
+    elif not arguments.clauses and (text := rfp_response.judgement_text(judgement, columns())):
+        show(f"\n{text}")
     return selection.finish()
 
 
@@ -106,7 +111,9 @@ def _matrix(submission: Submission, style: str, width: int) -> str:
         raise InputError(f"--clauses: rule pack {submission.pack.id} does not list the clauses of its document")
     if style == "json":
         return clauses.as_json(lines)
-    return clauses.as_csv(lines) if style == "csv" else clauses.matrix_text(lines, submission.pack, style, width)
+    return (
+        clauses.as_csv(lines) if style == "csv" else clauses.matrix_text(lines, submission.pack.document, style, width)
+    )
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -120,10 +127,11 @@ def report(arguments: argparse.Namespace) -> int:
         _write_report(directories[part], submissions[part], arguments.pdf)
         selection.statuses.append(rows_exit_status(submissions[part].rows))
     if response := selection.response:
-        if scored := rfp_response.response_scores(response, submissions):
-            show(f"\n{rfp_response.scores_text(scored, columns())}")
+        judgement = rfp_response.judge_response(response, submissions)
+        if text := rfp_response.judgement_text(judgement, columns()):
+            show(f"\n{text}")
         directory = arguments.output or next(iter(submissions.values())).campaign.results.parent / "report"
-        show(f"wrote {rfp_response.write_page(directory, response, submissions, directories, scored)}")
+        show(f"wrote {rfp_response.write_page(directory, response, submissions, directories, judgement)}")
     return selection.finish()
 
 
@@ -151,9 +159,10 @@ def fill(arguments: argparse.Namespace) -> int:
         absent = [part.id for part in response.rfp.parts if part not in response.parts]
         mapping = mapping or response.rfp.form(form)
     submissions = {
-        part: campaign_state.current_submission(definition, say) for part, definition in selection.definitions().items()
+        part: campaign_state.current_submission(definition, say, with_results=selection.needs_cases)
+        for part, definition in selection.definitions().items()
     }
-    scored = rfp_response.response_scores(selection.response, submissions)
+    scored = rfp_response.judge_response(selection.response, submissions).scored
     content, cells = filled_form.fill_form(form, submissions, mapping, absent, arguments.decimal, scored)
     number = sum(cell.value is not None for cell in cells)
     write(content, out, arguments, f": {number} of {plural(len(cells), 'cell')} filled")
@@ -184,12 +193,17 @@ def check(arguments: argparse.Namespace) -> int:
             part, _findings_text(arguments, submission, block, None if junit_response else junit_files[part])
         )
         selection.statuses.append(_check_status(submission))
-    print(selection.joined_text(), end="")
+    judgement = rfp_response.judge_response(selection.response if submissions else None, submissions)
+    selection.statuses += [INCOMPLETE for finding in judgement.findings if finding.violated]
+    print(selection.joined_text(judgement), end="")
     if submissions and junit_response:
-        suites = [junit.campaign_suite(submission) for submission in submissions.values()]
+        of_rfp = [junit.rfp_suite(junit_response.rfp.id, judgement.findings)] if judgement.conditions else []
+        suites = [*map(junit.campaign_suite, submissions.values()), *of_rfp]
         write(junit.junit_document(junit_response.rfp.id, suites), arguments.junit, arguments)
     if submissions and selection.response and not arguments.json:
-        block = rfp_response.response_decision(selection.response, submissions, arguments.file)
+        if text := rfp_response.judgement_text(judgement, columns(), with_terms=False):
+            show(f"\n{text}")
+        block = rfp_response.response_decision(selection.response, submissions, arguments.file, judgement)
         show(f"\n{decision.decision_text(block, columns())}")
     return selection.finish()
 

@@ -178,11 +178,13 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
         status = queues.run(definitions, queues.commands(arguments, words, selection.parts), limits, request.detach)
         if not arguments.detach and status != INTERRUPTED:
             submissions = {
-                part: campaign_state.current_submission(definition, say) for part, definition in definitions.items()
+                part: campaign_state.current_submission(definition, say, with_results=selection.needs_cases)
+                for part, definition in definitions.items()
             }
             from campaign.report import rfp_response
 
-            block = rfp_response.response_decision(selection.response, submissions, arguments.file)
+            judgement = rfp_response.judge_response(selection.response, submissions)
+            block = rfp_response.response_decision(selection.response, submissions, arguments.file, judgement)
             show(f"\n{decision.decision_text(block, columns())}")
     selection.statuses.append(status)
     status = selection.finish()

@@ -16,7 +16,7 @@ from campaign.core.strict_yaml import has_key
 from campaign.core.units import listing
 
 if TYPE_CHECKING:
-    from campaign.report.scores import Scored
+    from campaign.report.rfp_judgement import RfpJudgement
 
 
 class PartSelection:
@@ -49,6 +49,11 @@ class PartSelection:
                 show(f"\n{heading}" if number else heading)
             yield part
 
+    @property
+    def needs_cases(self) -> bool:
+        """Whether the RFP has figures that are facts of runs, not only results."""
+        return bool(self.response and self.response.rfp.facts)
+
     def label(self, part: str) -> str:
         """The name of a part among several; "" of the only one."""
         return part if self.response else ""
@@ -68,13 +73,14 @@ class PartSelection:
         else:
             show(text)
 
-    def joined_text(self, scored: Sequence[Scored] = ()) -> str:
-        """What is printed of all parts."""
+    def joined_text(self, judgement: RfpJudgement | None = None) -> str:
+        """What is printed of all parts. `judgement`: what they show together."""
         if self.response is None:
             return "".join(self.texts.values())
-        from campaign.report import rfp_response
+        from campaign.report import rfp_judgement, rfp_response
 
-        return rfp_response.response_text(self._style, self.response, self.texts, scored)
+        judgement = judgement or rfp_judgement.RfpJudgement()
+        return rfp_response.response_text(self._style, self.response, self.texts, judgement)
 
     def finish(self) -> int:
         """Name the mandatory parts that the file leaves out; gives the exit status."""

@@ -3,6 +3,7 @@ and each part's own keys. Each part is a campaign of its own.
 
     rules: rfp/rfp.yaml
     slurm: {partition: batch}
+    answers: {"7.1": Two engineers, on weekdays.}
     node_classes: {gpu: {slurm: {partition: gpu}}}
     parts: {metadata: {launch: …}, stream: {targets: [scratch]}}
 """
@@ -10,7 +11,7 @@ and each part's own keys. Each part is a campaign of its own.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,12 @@ OF_THE_FILE = ("name", "rules", "results")  # keys that a part does not have
 # Keys that only parts have: they name results, or words of a rule pack.
 OF_A_PART = (
     *("items_total", "variables", "launch", "search", "projections", "inputs", "declined", "server_counters"),
-    *("explanations", "answers", "waivers"),
+    *("explanations", "waivers"),
 )
+OF_THE_OFFER = ("node_classes", "parts", "answers")  # keys that a part's own file does not get
+
+
+Answers = dict[str, str]  # by clause of the RFP
 
 
 class _Keys:
@@ -61,7 +66,11 @@ class _Shared:
 
 
 _FILE_SCHEMA = schema.KeyedMap(
-    **{name: schema.Field(_Shared(name not in OF_A_PART), "") for name in SCHEMA.fields},
+    **{name: schema.Field(_Shared(name not in OF_A_PART), "") for name in SCHEMA.fields if name not in OF_THE_OFFER},
+    answers=schema.Field(
+        SCHEMA.fields["answers"].kind,
+        "answers to questions of the RFP, and explanations of its conditions that are not met, by clause",
+    ),
     node_classes=schema.Field(
         schema.MapOf(NAME, _Keys()), "keys of the parts that run on a class of nodes of the RFP, by its name"
     ),
@@ -71,11 +80,14 @@ _FILE_SCHEMA = schema.KeyedMap(
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A campaign file of several parts, as written; `parts`: those that it answers, in the RFP's order."""
+    """A campaign file of several parts, as written; `parts`: those that it answers, in the RFP's order; `answers`: to
+    clauses of the RFP.
+    """
 
     document: Document
     rfp: Rfp
     parts: tuple[Part, ...]
+    answers: Answers = field(default_factory=dict)
 
     @property
     def unanswered(self) -> tuple[Part, ...]:
@@ -99,6 +111,7 @@ def read(path: Path, document: Document | None = None) -> Response:
             for section, names in (
                 ("parts", [part.id for part in rfp_of_file.parts]),
                 ("node_classes", [name for name, _ in rfp_of_file.node_classes]),
+                ("answers", rfp_of_file.answered_clauses),
             ):
                 for name, _ in values[section] or ():
                     values.require(name, names, section, name)
@@ -109,13 +122,21 @@ def read(path: Path, document: Document | None = None) -> Response:
     document.finish()
     assert rfp_of_file is not None, "without an RFP there is a problem"
     part_values = dict(values["parts"])
-    return Response(document, rfp_of_file, tuple(part for part in rfp_of_file.parts if part.id in part_values))
+    parts = tuple(part for part in rfp_of_file.parts if part.id in part_values)
+    return Response(document, rfp_of_file, parts, dict(values["answers"]))
+
+
+def answers_in(path: Path) -> Answers:
+    """What a campaign file, which may be any text, says to clauses of its RFP."""
+    root = pairs_by_key(Document.open(path).root)
+    pairs = nested_pairs(root, "answers").items()
+    return {clause: answer.text for clause, (_, answer) in pairs if isinstance(answer, Scalar)}
 
 
 def document_of(response: Response, part: Part) -> Document:
     """The campaign file of a part: the shared keys, those of its class of nodes, and its own, each at its line."""
     root = pairs_by_key(response.document.root)
-    merged = {name: pair for name, pair in root.items() if name not in ("node_classes", "parts")}
+    merged = {name: pair for name, pair in root.items() if name not in OF_THE_OFFER}
     for section, name in (("node_classes", part.node_class), ("parts", part.id)):
         merged = join(merged, nested_pairs(nested_pairs(root, section), name))
     key, rules = root["rules"]

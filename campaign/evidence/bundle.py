@@ -159,7 +159,7 @@ def response_document(rfp: rfps.Rfp, submissions: Mapping[str, Submission], head
             part: {"rules": submission.pack.id, "version": submission.pack.version, "head": heads[part]}
             for part, submission in submissions.items()
         },
-        "scores": list(map(asdict, scores.compute_scores(rfp, scores.part_figures(submissions)))),
+        "scores": list(map(asdict, scores.compute_scores(rfp, scores.part_figures(rfp, submissions)))),
     }
 
 

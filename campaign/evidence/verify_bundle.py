@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from campaign.config import response
 from campaign.config import rfp as rfps
+from campaign.config.waivers import NO_ANSWERS
 from campaign.core import bagit, journal, timestamps
 from campaign.core.errors import CampaignError, InputError
 from campaign.core.findings import Finding, Move, Severity
@@ -29,9 +31,10 @@ from campaign.evidence.journal_checks import NOTHING_COVERED, check_time_stamps
 from campaign.evidence.terms import PROOFS
 from campaign.judge.findings import complete_findings, note, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
-from campaign.report import amendments, decision, scores
+from campaign.report import amendments, decision
 from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
-from campaign.report.rfp_response import part_questions, parts_question, worst_first
+from campaign.report.rfp_judgement import RfpJudgement, judge_rfp
+from campaign.report.rfp_response import part_questions, parts_question, rfp_questions, worst_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,8 @@ class OpenBundle:
 @dataclass(frozen=True, slots=True)
 class VerifiedBundle:
     """`findings`: about the bundle, not about a part; `unanswered`: mandatory parts that it does not have.
-    `is_response`: it is about all parts of an RFP; otherwise about the only part, or the one that was selected.
+    `judgement`: what the parts show together. `is_response`: it is about all parts of an RFP; otherwise about the only
+    part, or the one that was selected.
     """
 
     name: str
@@ -57,18 +61,21 @@ class VerifiedBundle:
     findings: tuple[Finding, ...]
     parts: Mapping[str, verify.VerifiedPart]
     unanswered: tuple[str, ...]
-    scored: tuple[scores.Scored, ...]
+    judgement: RfpJudgement = field(default_factory=RfpJudgement)
     is_response: bool = True
 
     @property
     def outcome(self) -> VerifyOutcome:
-        """The worst of the parts; altered, or without a mandatory part, it is not valid; what was not checked of
-        the bundle counts as in a part.
+        """The worst of the parts; altered, without a mandatory part or against a condition of the RFP, it is not valid.
+        What was not checked of the bundle or the conditions counts as in a part.
         """
-        if any(finding.violated for finding in self.findings) or self.unanswered or not self.parts:
+        about_all = (*self.findings, *self.judgement.findings)
+        if any(finding.violated for finding in about_all) or self.unanswered or not self.parts:
             return VerifyOutcome.NOT_VALID
         outcomes = [part.decision.outcome for part in self.parts.values()]
-        if not all(finding.checked for finding in self.findings):
+        if not all(finding.checked for finding in self.findings) or any(
+            finding.open or finding.undecided for finding in self.judgement.findings
+        ):
             outcomes.append(VerifyOutcome.OPEN)
         return min(outcomes, key=list(VerifyOutcome).index)
 
@@ -100,8 +107,9 @@ class VerifiedBundle:
         problems = violations or open_findings
         decisions = {part: verified.decision for part, verified in self.parts.items()}
         order = worst_first({part: part_decision.outcome for part, part_decision in decisions.items()})
+        of_rfp = decision.SortedFindings(self.judgement.findings)
         steps = [Step(VENDOR, f"campaign run FILE --part {part}") for part in self.unanswered[:1]]
-        steps += decision.vendor_steps(by_mover.get(Move.VENDOR, []))
+        steps += decision.vendor_steps([*of_rfp.violated, *by_mover.get(Move.VENDOR, []), *of_rfp.by_move(Move.VENDOR)])
         if Move.BUYER in by_mover:
             steps.append(Step(YOU, decision.first_finding(by_mover[Move.BUYER])))
         steps += [Step(YOU, f"campaign verify {self.name} --part {part}") for part in order[:1]]
@@ -121,6 +129,7 @@ class VerifiedBundle:
                     decision.first_finding(problems) if problems else "the scores follow from the parts",
                 ),
                 parts_question(self.unanswered, len(self.parts)),
+                *rfp_questions(self.judgement, "all accepted by name"),
                 *part_questions({part: decisions[part].block for part in order}),
             ),
             permitted_conclusion(
@@ -172,7 +181,7 @@ def verify_parts(
             yield _response(selection, buyer, rfp, rfp_findings, parts, stamps)
         else:
             (verified,) = parts.values()
-            yield VerifiedBundle(verified.name, rfp, (), parts, (), (), is_response=False)
+            yield VerifiedBundle(verified.name, rfp, (), parts, (), is_response=False)
 
 
 def _response(
@@ -198,8 +207,17 @@ def _response(
         *complete_findings("EVD-05", verify.BUNDLE, rfp_findings),
     )
     missing = [part.id for part in rfp.unanswered(parts)] if rfp else []
-    part_scores = scores.compute_scores(rfp, scores.part_figures(submissions)) if rfp else []
-    return VerifiedBundle(selection.path.name, rfp, findings, parts, tuple(missing), tuple(part_scores))
+    accepted = buyer.terms.accepted_by if buyer.terms else NO_ANSWERS.accepted
+    judgement = judge_rfp(rfp, submissions, _read_answers(bag, submissions), accepted) if rfp else RfpJudgement()
+    return VerifiedBundle(selection.path.name, rfp, findings, parts, tuple(missing), judgement)
+
+
+def _read_answers(bag: bagit.Bag, parts: Iterable[str]) -> response.Answers:
+    """What the campaign file, which every part has, says to clauses of the RFP; nothing if it cannot be read."""
+    for part in parts:
+        with suppress(CampaignError):
+            return response.answers_in(bundle_of_part(bag.root, part) / "data/campaign.yaml")
+    return {}
 
 
 def _parts_gap(parts: Mapping[str, verify.VerifiedPart]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
-from campaign.core.findings import Finding, Severity
+from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
 from campaign.core.units import POINT_AS_SEPARATOR, plural
@@ -22,6 +23,7 @@ from campaign.evidence.verify_bundle import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.report import contents, findings_view, junit, printing
 from campaign.report.decision import decision_text
+from campaign.report.rfp_response import judgement_text
 
 # What is checked of a bundle, in the order in which it is printed.
 _CHECKED = {
@@ -37,6 +39,7 @@ _CHECKED = {
     "INP-01": "input files",
     "EVD-06": "agreement of duplicate records",
 }
+WAITING = "What waits for you, in the form of your terms:"
 MOST_SHOWN = 50  # cells of a table
 MOST_LETTERS = 300  # of a cell; --json has all
 
@@ -54,15 +57,24 @@ def as_json(bundle: VerifiedBundle) -> dict[str, Any]:
         "exit_status": bundle.exit_status,
         "findings": [finding.as_json() for finding in bundle.findings],
         "unanswered": list(bundle.unanswered),
-        "scores": list(map(asdict, bundle.scored)),
+        "scores": list(map(asdict, bundle.judgement.scored)),
+        "rfp_findings": [finding.as_json() for finding in bundle.judgement.findings],
+        "rfp_clauses": [line.as_json() for line in bundle.judgement.clauses],
         "parts": parts,
     }
 
 
-def finding_lines(bundle: VerifiedBundle) -> list[str]:
-    """The lines of `verify` about the bundle, not about a part."""
-    findings = bundle.findings
-    return [f"  {finding_word([finding]):12} {finding.rule} {plain(finding.message)}" for finding in findings]
+def response_text(bundle: VerifiedBundle, width: int, is_detailed: bool) -> str:
+    """The output of `verify` about all parts of an RFP together."""
+    entries = terms.acceptance_entries(filter(operator.attrgetter("undecided"), bundle.judgement.findings), ())
+    return "\n".join(
+        [
+            *(decision_text(bundle.decision, width), ""),
+            *findings_view.finding_lines(bundle.findings),
+            *filter(None, [judgement_text(bundle.judgement, width, is_detailed)]),
+            *([f"\n{WAITING}\n{entries}"] if entries else []),
+        ]
+    )
 
 
 def part_json(verified: VerifiedPart) -> dict[str, Any]:
@@ -156,7 +168,7 @@ def as_text(verified: VerifiedPart, width: int = printing.WIDEST, part: str = ""
     """
     submission = verified.evaluation.submission if verified.evaluation else None
     entries = terms.acceptance_entries(verified.decision.undecided, submission.cells if submission else (), part)
-    to_copy = f"What waits for you, in the form of your terms:\n{entries}" if entries else ""
+    to_copy = f"{WAITING}\n{entries}" if entries else ""
     findings = (
         findings_view.findings_text(submission.pack, submission.all_findings, submission.rows, width)
         if submission and is_detailed
@@ -184,18 +196,8 @@ def report_contents(verified: VerifiedPart, evaluation: Evaluation, bundle: Path
 
 def _check_line(rule: str, check: str, findings: Sequence[Finding]) -> str:
     """What is checked, and what was found."""
-    text = [f"  {finding_word(findings):12} {check} ({rule})"]
+    text = [f"  {findings_view.finding_word(findings):12} {check} ({rule})"]
     for finding in findings:
         comparison = f"{finding.message} (expected {finding.expected}, found {finding.actual})"
         text.append(f"               {plain(comparison if finding.expected and finding.actual else finding.message)}")
     return "\n".join(text)
-
-
-def finding_word(findings: Sequence[Finding]) -> str:
-    """What findings say of their rule, in a word."""
-    if any(finding.severity is Severity.ERROR for finding in findings):
-        return "WRONG"
-    checked = [finding for finding in findings if finding.checked]
-    if any(finding.severity is Severity.WARNING for finding in checked):
-        return "explain"
-    return "note" if len(checked) == len(findings) else "not checked"

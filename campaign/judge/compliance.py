@@ -35,7 +35,7 @@ _JUDGED_BY = {
 _OF_COUNTS = ("GEO-01", "GEO-02")  # judge phases with node and process counts of their own
 _OF_TOGETHER = ("RUN-09",)  # of phases that start together with another
 _BY_CELLS = ("launch", "files", "phases")  # entries whose findings are those about their cells
-_WITHOUT = (Status.MISSING, Status.FAILED, Status.DECLINED)
+WITHOUT = (Status.MISSING, Status.FAILED, Status.DECLINED)
 
 
 class ClauseState(StrEnum):
@@ -77,19 +77,19 @@ class ClauseLine:
 def compliance_matrix(submission: Submission) -> tuple[ClauseLine, ...]:
     """A line for every clause of the pack, in the pack's order."""
     answers, findings = dict(submission.campaign.answers), submission.all_findings
-    lines = []
-    for clause in submission.pack.clauses:
-        if clause.answered:
-            answer = answers.get(clause.id, "")
-            state = ClauseState.ANSWERED if answer else ClauseState.OPEN
-            lines.append(ClauseLine(clause, state, answer, why="" if answer else f"no answer to: {clause.answered}"))
-        elif clause.person:
-            lines.append(ClauseLine(clause, ClauseState.LOOK, clause.person))
-        elif clause.out_of_scope:
-            lines.append(ClauseLine(clause, ClauseState.OUT, clause.out_of_scope))
-        else:
-            lines.append(_judge_clause(clause, submission, findings))
-    return tuple(lines)
+    return tuple(
+        unchecked_line(clause, answers) if clause.text else _judge_clause(clause, submission, findings)
+        for clause in submission.pack.clauses
+    )
+
+
+def unchecked_line(clause: Clause, answers: Mapping[str, str]) -> ClauseLine:
+    """The line of a clause that no check accounts for. `answers`: the vendor's, by clause."""
+    if clause.answered:
+        answer = answers.get(clause.id, "")
+        state = ClauseState.ANSWERED if answer else ClauseState.OPEN
+        return ClauseLine(clause, state, answer, why="" if answer else f"no answer to: {clause.answered}")
+    return ClauseLine(clause, ClauseState.LOOK if clause.person else ClauseState.OUT, clause.text)
 
 
 def count_states(lines: Sequence[ClauseLine]) -> str:
@@ -118,34 +118,42 @@ def _judge_clause(clause: Clause, submission: Submission, findings: Sequence[Fin
         )
     ]
     unmeasured_cells = {
-        row.cell for row in all_rows if row.status in _WITHOUT
+        row.cell for row in all_rows if row.status in WITHOUT
     }  # that results are missing is no violation yet
-    broken = [
-        entry
-        for entry in clause_findings
-        if entry.violated and not (entry.cells and unmeasured_cells.issuperset(entry.cells))
+    judged_findings = [
+        finding
+        for finding in clause_findings
+        if not (finding.violated and finding.cells and unmeasured_cells.issuperset(finding.cells))
     ]
-    doubtful = [finding for finding in clause_findings if not finding.checked or finding.unanswered or finding.at_full]
-    settled = [finding for finding in clause_findings if finding.waived or (finding.asks and finding.explained)]
-    lacking = [row for row in rows if row.status in _WITHOUT]
-    answer = ""
-    if broken:
-        state, reason = ClauseState.VIOLATED, broken[0].message
-        rows = [row for row in rows if any(finding.concerns(row.cell) for finding in broken)]
-    elif lacking or not rows:
-        state, reason = ClauseState.OPEN, f"{len(lacking)} of {len(rows)} results missing" if rows else "no results"
+    lacking = [row for row in rows if row.status in WITHOUT]
+    missing = f"{len(lacking)} of {len(rows)} results missing" if lacking else "" if rows else "no results"
+    state, reason, answer, deciding = clause_state(judged_findings, missing)
+    if deciding:
+        rows = [row for row in rows if any(finding.concerns(row.cell) for finding in deciding)]
+    elif missing:
         rows = lacking
-    elif doubtful:
-        state, reason = ClauseState.OPEN, f"{doubtful[0].rule} {_open_reason(doubtful[0])}: {doubtful[0].message}"
-        rows = [row for row in rows if any(finding.concerns(row.cell) for finding in doubtful)]
-    elif settled:
-        state, reason = ClauseState.ANSWERED, f"{settled[0].rule}: {settled[0].message}"
-        answer = f"waived: {settled[0].waived}" if settled[0].waived else f"explained: {settled[0].explained}"
-    else:
-        state, reason = ClauseState.KEPT, ""
     cell_patterns = tuple(patterns([row.cell for row in rows], [row.cell for row in all_rows]))
     files = dict.fromkeys(row.record.source.file for row in rows if row.record is not None)
     return ClauseLine(clause, state, answer, rules, cell_patterns, tuple(files), reason)
+
+
+def clause_state(findings: Sequence[Finding], missing: str) -> tuple[ClauseState, str, str, Sequence[Finding]]:
+    """The state of a clause, why it is not kept, the vendor's or the buyer's answer, and the findings that leave it
+    open or violated. `missing`: what is not there, which leaves it open.
+    """
+    broken = [finding for finding in findings if finding.violated]
+    doubtful = [finding for finding in findings if not finding.checked or finding.unanswered or finding.at_full]
+    settled = [finding for finding in findings if finding.waived or (finding.asks and finding.explained)]
+    if broken:
+        return ClauseState.VIOLATED, broken[0].message, "", broken
+    if missing:
+        return ClauseState.OPEN, missing, "", ()
+    if doubtful:
+        return ClauseState.OPEN, f"{doubtful[0].rule} {_open_reason(doubtful[0])}: {doubtful[0].message}", "", doubtful
+    if settled:
+        answer = f"waived: {settled[0].waived}" if settled[0].waived else f"explained: {settled[0].explained}"
+        return ClauseState.ANSWERED, f"{settled[0].rule}: {settled[0].message}", answer, ()
+    return ClauseState.KEPT, "", "", ()
 
 
 def _rules_of_entry(evidence: CheckedBy, pack: RulePack) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from campaign.config.rfp import JointRequirement
 from campaign.config.rules import facts, formulas, sweeps
 from campaign.config.rules.entries import Requirement
 from campaign.config.rules.pack import RulePack
@@ -161,7 +162,7 @@ def _check_result_condition(
     case: Case, part: Case, requirement: Requirement, condition: Condition
 ) -> Iterator[Finding]:
     """`part`: the phase of the condition, or the whole execution."""
-    form = _requirement_form(requirement, case.full)
+    form = requirement_form(requirement, case.full)
     records = _named_records(case, part)
     values = fact_values(part, condition.names) | {name: record.value for name, record in records.items()}
     record_names = [name for name in condition.names if name in records]
@@ -252,7 +253,7 @@ def _check_line_conditions(submission: Submission) -> Iterator[Finding]:
                 wording = "clause {clause} requires {condition}: no value of {names}"
                 yield from submission.per_line(unchecked, cells, wording, **texts, names=", ".join(lacking))
             elif missed := _result_condition_failure(condition, values):
-                form = _requirement_form(requirement, submission.full)
+                form = requirement_form(requirement, submission.full)
                 shown_values = _values_text(condition, values, records)
                 yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=shown_values)
 
@@ -294,7 +295,7 @@ def _check_condition_over_runs(
         missed = "", str(error)
     if missed:
         ranges = "; ".join(f"{name} {_lowest_and_highest(of_name)}" for name, of_name in values_by_name.items())
-        form = _requirement_form(requirement, submission.full)
+        form = requirement_form(requirement, submission.full)
         yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=ranges)
 
 
@@ -306,7 +307,8 @@ def _value_and_place(case: Case, name: str) -> tuple[Value, str] | None:
     return None if value is None else (value, "")
 
 
-def _requirement_form(requirement: Requirement, full: bool) -> Form:
+def requirement_form(requirement: Requirement | JointRequirement, full: bool) -> Form:
+    """The form of a finding about a condition that is not met."""
     form = to_explain if requirement.explain else violation
     return at_full_size(form, full) if requirement.full_size else form
 
@@ -349,10 +351,10 @@ def _check_projected(
     values = ", ".join(f"{name} {digits(numbers[name])}{ranges.get(name, '')}" for name in condition.names)
     texts = {"clause": requirement.clause, "condition": str(condition), "values": values}
     if failures[0]:
-        form = _requirement_form(requirement, submission.full)
+        form = requirement_form(requirement, submission.full)
         yield from submission.per_line(form, cells, FOUND, *failures[0], **texts)
     elif missed := next(filter(None, failures), None):
-        form = _requirement_form(replace(requirement, explain=True), submission.full)
+        form = requirement_form(replace(requirement, explain=True), submission.full)
         yield from submission.per_line(form, cells, _DOUBTFUL, *missed, **texts)
 
 

@@ -91,6 +91,8 @@ def _rule(
 attempt_rule = partial(_rule, Level.ATTEMPT, needs=Needs.NUMBERS)
 # About all attempts and results together, the sources and the systems: `check(submission)`.
 campaign_rule = partial(_rule, Level.CAMPAIGN, needs=Needs.NOTHING)
+# About all parts of an RFP together, whatever their packs list: `check(rfp, figures, is_full)`.
+rfp_rule = partial(_rule, Level.RFP, needs=Needs.NOTHING)
 # About a submitted bundle: `campaign verify` judges it, whatever the pack lists.
 bundle_rule = partial(_rule, Level.BUNDLE, needs=Needs.NOTHING)
 

@@ -33,10 +33,10 @@ COLUMNS: tuple[Column[ClauseLine], ...] = (
 )
 
 
-def matrix_text(lines: Sequence[ClauseLine], pack: RulePack, style: str, width: int) -> str:
+def matrix_text(lines: Sequence[ClauseLine], document: str, style: str, width: int) -> str:
     printing.check_format(style, "csv", "json", "xlsx")
     parts = (
-        printing.paragraph(f"Compliance matrix: {pack.document}", style, width),
+        printing.paragraph(f"Compliance matrix: {document}", style, width),
         grid.grid_text(COLUMNS, lines, style, width),
         printing.paragraph(count_states(lines), style, width),
     )

@@ -341,10 +341,12 @@ def campaign_decision(submission: Submission, file: str = "FILE") -> DecisionBlo
     )
 
 
-def vendor_findings(*submissions: Submission) -> SortedFindings:
-    """The findings about campaigns, without those about a bundle, which does not exist yet."""
+def vendor_findings(*submissions: Submission, of_rfp: Sequence[Finding] = ()) -> SortedFindings:
+    """The findings about campaigns, without those about a bundle, which does not exist yet. `of_rfp`: those about all
+    of them together.
+    """
     findings = (finding for submission in submissions for finding in submission.all_findings)
-    return SortedFindings(finding for finding in findings if finding.rule not in BUNDLE_RULES)
+    return SortedFindings([*(finding for finding in findings if finding.rule not in BUNDLE_RULES), *of_rfp])
 
 
 def _gap_steps(rows: Sequence[Row], file: str) -> Iterator[Step]:

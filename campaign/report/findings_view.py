@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from campaign.config.rules.catalogue import CATALOGUE, PRACTICE
 from campaign.config.rules.pack import RulePack
 from campaign.core import resources, units
+from campaign.core.escaping import plain
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.judge.submission import Submission
@@ -31,6 +32,21 @@ def finding_json(pack: RulePack, finding: Finding) -> dict[str, Any]:
     if entry := CATALOGUE.get(finding.rule):
         fields |= {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy}
     return fields
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[str]:
+    """A line for each finding about several parts, or about the bundle."""
+    return [f"  {finding_word([finding]):12} {finding.rule} {plain(finding.message)}" for finding in findings]
+
+
+def finding_word(findings: Sequence[Finding]) -> str:
+    """What findings say of their rule, in a word."""
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        return "WRONG"
+    checked = [finding for finding in findings if finding.checked]
+    if any(finding.severity is Severity.WARNING for finding in checked):
+        return "explain"
+    return "note" if len(checked) == len(findings) else "not checked"
 
 
 class _Group(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from campaign.config.rules.catalogue import CATALOGUE
+from campaign.config.rules.catalogue import CATALOGUE, Level
 from campaign.core.escaping import plain
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
@@ -34,6 +34,12 @@ def campaign_suite(submission: Submission, leave_out: Container[str] = ()) -> Su
     pack = submission.pack
     statements = {rule: pack.statement(rule) for rule in pack.checks if rule not in leave_out}
     return Suite(submission.campaign.name, pack.id, statements, submission.all_findings)
+
+
+def rfp_suite(name: str, findings: Sequence[Finding]) -> Suite:
+    """The rules about all parts of an RFP together."""
+    rules = {rule: entry.statement for rule, entry in CATALOGUE.items() if entry.level is Level.RFP}
+    return Suite(name, "rfp", rules, findings)
 
 
 def junit_document(name: str, suites: Sequence[Suite]) -> str:

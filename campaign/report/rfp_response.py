@@ -17,9 +17,12 @@ from campaign.config.rfp import Part, Rfp
 from campaign.core import outputs, units
 from campaign.core.columns import sequence_columns
 from campaign.core.errors import typed_path, writing
+from campaign.core.findings import Move
+from campaign.judge.compliance import count_states
 from campaign.judge.submission import Submission
-from campaign.report import decision, grid, page, printing, scores, table
+from campaign.report import clauses, decision, findings_view, grid, page, printing, scores, table
 from campaign.report.decision import VENDOR, Compliance, Question, Readiness, Step
+from campaign.report.rfp_judgement import RfpJudgement, judge_rfp
 from campaign.report.scores import Scored
 
 TEMPLATE = "response.html.j2"
@@ -31,9 +34,9 @@ def part_heading(part: Part) -> str:
     return f"=== part {part.id}{title}{'' if part.mandatory else ' (optional)'} ==="
 
 
-def response_scores(response: Response | None, submissions: Mapping[str, Submission]) -> list[Scored]:
-    """The scores of a response; a part without others has none."""
-    return scores.compute_scores(response.rfp, scores.part_figures(submissions)) if response else []
+def judge_response(response: Response | None, submissions: Mapping[str, Submission]) -> RfpJudgement:
+    """What the parts of a response show together; of a part without others, nothing."""
+    return judge_rfp(response.rfp, submissions, response.answers) if response else RfpJudgement()
 
 
 def join_parts(style: str, rfp: Rfp | None, texts: Mapping[str, str], /, **facts: Any) -> str:
@@ -57,14 +60,22 @@ def _join_csv(texts: Mapping[str, str]) -> str:
     return printing.as_csv([*columns], (dict.fromkeys(columns) | row for row in rows))
 
 
-def response_text(style: str, response: Response, texts: Mapping[str, str], scored: Sequence[Scored]) -> str:
-    """The CSV or JSON of all parts of a response, with their scores."""
-    rfp, missing = response.rfp, [part.id for part in response.unanswered]
-    identity = {"id": rfp.id, "version": rfp.version, "sha256": rfp.digest}
-    return join_parts(style, rfp, texts, rfp=identity, unanswered=missing, scores=list(map(asdict, scored)))
+def response_text(style: str, response: Response, texts: Mapping[str, str], judgement: RfpJudgement) -> str:
+    """The CSV or JSON of all parts of a response, with what they show together."""
+    rfp = response.rfp
+    facts = {
+        "rfp": {"id": rfp.id, "version": rfp.version, "sha256": rfp.digest},
+        "unanswered": [part.id for part in response.unanswered],
+        "scores": list(map(asdict, judgement.scored)),
+        "rfp_findings": [finding.as_json() for finding in judgement.findings],
+        "rfp_clauses": [line.as_json() for line in judgement.clauses],
+    }
+    return join_parts(style, rfp, texts, **facts)
 
 
-def response_decision(response: Response, parts: Mapping[str, Submission], file: Path | str) -> decision.DecisionBlock:
+def response_decision(
+    response: Response, parts: Mapping[str, Submission], file: Path | str, judgement: RfpJudgement
+) -> decision.DecisionBlock:
     """For the vendor, from the results and findings of all parts. `file`: the campaign file, as it is typed."""
     rfp, unanswered = response.rfp, [part.id for part in response.unanswered]
     blocks = {
@@ -73,22 +84,29 @@ def response_decision(response: Response, parts: Mapping[str, Submission], file:
     states = {part: Readiness(block.headline) for part, block in blocks.items()}
     order = worst_first(states)
     worst = states[order[0]]
+    of_rfp = decision.SortedFindings(judgement.findings)
     rows = [row for submission in parts.values() for row in submission.rows]
     is_complete = not unanswered and decision.completeness(rows).answer == "yes"
     steps = [Step(VENDOR, f"add {part} to the parts in {typed_path(file)}") for part in unanswered[:1]]
     if worst is not Readiness.READY:
         steps.append(Step(VENDOR, f"campaign check {typed_path(file, order[0])}"))
-    elif not unanswered:
+    steps += decision.vendor_steps([*of_rfp.violated, *of_rfp.by_move(Move.VENDOR)])
+    if worst is Readiness.READY and not (unanswered or of_rfp.violated):
         name = parts[order[0]].campaign.name
         steps.append(Step(VENDOR, f"campaign bundle {typed_path(file)} -o {name}.zip --sign KEY"))
+    is_broken = bool(unanswered or of_rfp.violated)
     return decision.DecisionBlock(
-        Readiness.NOT_READY if unanswered else worst,
+        Readiness.NOT_READY if unanswered or (of_rfp.violated and worst is Readiness.READY) else worst,
         (f"RFP {rfp.id} {rfp.version}",),
-        (parts_question(unanswered, len(parts)), *part_questions({part: blocks[part] for part in order})),
-        decision.vendor_conclusion(is_complete, decision.vendor_findings(*parts.values())),
+        (
+            parts_question(unanswered, len(parts)),
+            *rfp_questions(judgement, "nothing waits"),
+            *part_questions({part: blocks[part] for part in order}),
+        ),
+        decision.vendor_conclusion(is_complete, decision.vendor_findings(*parts.values(), of_rfp=judgement.findings)),
         decision.vendor_caveat(all(submission.campaign.profile == "full" for submission in parts.values())),
         tuple(steps),
-        Compliance.BROKEN if unanswered else min((block.kind for block in blocks.values()), key=list(Compliance).index),
+        Compliance.BROKEN if is_broken else min((block.kind for block in blocks.values()), key=list(Compliance).index),
     )
 
 
@@ -111,6 +129,28 @@ def parts_question(unanswered: Sequence[str], number: int) -> Question:
     return Question("parts", "yes", f"{units.plural(number, 'part')}, no mandatory one is missing")
 
 
+def rfp_questions(judgement: RfpJudgement, otherwise: str) -> Iterator[Question]:
+    """Whether the parts together meet the RFP's conditions, and what of that the buyer has to accept; `otherwise`: if
+    there is nothing.
+    """
+    findings = decision.SortedFindings(judgement.findings)
+    if judgement.conditions:
+        problems = findings.violated or findings.open
+        reason = decision.first_finding(problems) if problems else units.plural(judgement.conditions, "condition")
+        yield Question("RFP", findings.state, reason)
+    if findings.undecided:
+        yield decision.decisions_question(findings, otherwise)
+
+
+def judgement_text(judgement: RfpJudgement, width: int, with_terms: bool = True) -> str:
+    """The scores, the findings about all parts together, and how many clauses are in which state; "" if there is
+    nothing of these.
+    """
+    lines = [scores_text(judgement.scored, width, with_terms)] if judgement.scored else []
+    lines += findings_view.finding_lines(judgement.findings)
+    return "\n".join([*lines, *([count_states(judgement.clauses)] if judgement.clauses else [])])
+
+
 def scores_text(scored: Sequence[Scored], width: int, with_terms: bool = True) -> str:
     """Each score, and with `with_terms` below it the numbers that it is computed from."""
     lines = []
@@ -125,12 +165,16 @@ def scores_text(scored: Sequence[Scored], width: int, with_terms: bool = True) -
 
 
 def score_text(score: Scored) -> str:
-    """A score with its interval, or why it has no value."""
+    """A score with its interval and what it lacks, or why it has no value."""
     if score.value is None:
         return f"no value ({score.why})"
-    if score.low is None or score.high is None:
-        return units.digits(score.value)
-    return f"{units.digits(score.value)} (95% interval {units.digits(score.low)} to {units.digits(score.high)})"
+    details = (
+        [f"95% interval {units.digits(score.low)} to {units.digits(score.high)}"]
+        if score.low is not None and score.high is not None
+        else []
+    )
+    details += [score.why] * bool(score.why)
+    return f"{units.digits(score.value)} ({'; '.join(details)})" if details else units.digits(score.value)
 
 
 def scores_comparison(offers: Sequence[Path], scored: Sequence[Sequence[Scored]], style: str) -> str:
@@ -157,7 +201,7 @@ def write_page(
     response: Response,
     parts: Mapping[str, Submission],
     reports: Mapping[str, Path],
-    scored: Sequence[Scored],
+    judgement: RfpJudgement,
 ) -> Path:
     """Write the page of all parts, as judged; `reports`: the directories of their own. Gives the path."""
     folded = [
@@ -174,8 +218,10 @@ def write_page(
     file = next(iter(parts.values())).campaign.path.name
     variables = {
         "response": response,
-        "decision": response_decision(response, parts, file),
-        "scored": scored,
+        "decision": response_decision(response, parts, file, judgement),
+        "judgement": judgement,
+        "finding_word": findings_view.finding_word,
+        "clause_columns": clauses.COLUMNS,
         "parts": folded,
         "value": score_text,
         "digits": units.digits,

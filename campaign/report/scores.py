@@ -1,4 +1,4 @@
-"""The scores of an RFP: numbers computed across its parts, each traced to the results that it is from. Pure."""
+"""The figures of an RFP, results and facts of its parts by name, and the scores that are computed from them. Pure."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from campaign.config.rfp import Rfp, Score
+from campaign.config.rfp import NO_VALUE, SKIP, ZERO, Rfp, Score, Term
+from campaign.config.rules import facts
 from campaign.core import formula
 from campaign.core.columns import Column
-from campaign.core.runs import matches
+from campaign.core.formula import Value
+from campaign.core.runs import Status, matches
 from campaign.judge.submission import Submission
 from campaign.report.compare.offers import Offer
 from campaign.report.origins import describe_origin
+from campaign.results.fact_values import fact_values
 from campaign.statistics import intervals
 
 DRAWS = 1000  # scores, for an interval
+COUNT = "count("  # how a name begins whose results may be none
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A result that a score is computed from: `name` is `part/target/launch/files/operation`."""
+    """A result or fact that a score is computed from: `name` is `part/target/launch/files/operation`."""
 
     name: str
-    value: float | None
+    value: Value | None
     unit: str
     status: str
     origin: str  # its run, job, file and line
@@ -51,8 +55,8 @@ TERMS: tuple[Column[ScoredTerm], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A score with its derivation; `why`: why it has no value. `low` and `high`: its 95% interval, by the variation of
-    the repetitions, if every figure has some.
+    """A score with its derivation; `why`: why it has no value, or what it lacks. `low` and `high`: its 95% interval, by
+    the variation of the repetitions, if every figure has some.
     """
 
     id: str
@@ -66,13 +70,34 @@ class Scored:
     high: float | None = None
 
 
-def part_figures(parts: Mapping[str, Submission]) -> Iterator[Figure]:
-    """The results of all parts."""
+def part_figures(rfp: Rfp, parts: Mapping[str, Submission]) -> Iterator[Figure]:
+    """The results of all parts, and the facts that the RFP names."""
     for part, submission in parts.items():
         for row in submission.rows:
             value = row.value if row.status.counts else None
             name = f"{part}/{row.cell}"
             yield Figure(name, value, row.unit, row.status, describe_origin(row), row.summary.cv, max(row.summary.n, 1))
+        for pattern in rfp.facts.values():
+            yield from _fact_figures(part, submission, pattern)
+
+
+def _fact_figures(part: str, submission: Submission, pattern: str) -> Iterator[Figure]:
+    """A fact of the reported runs of a part: once, where it is the same in all of them."""
+    runs_pattern, _, fact = pattern.rpartition("/")
+    if fact in {row.cell.operation for row in submission.rows}:
+        return  # the result has precedence
+    rows = [row for row in submission.rows if matches("/".join((part, *row.cell.line)), runs_pattern)]
+    origins = {row.origin for row in rows}
+    figures: dict[Value | None, Figure] = {}
+    for case in submission.results:
+        if case.subject in origins:
+            value, run = fact_values(case, [fact]).get(fact), case.run
+            name = "/".join((part, run.target, run.launch, run.files, fact))
+            origin = f"recorded of {case.subject}"
+            figures.setdefault(value, Figure(name, value, facts.BY_NAME[fact].unit, "not recorded", origin, 0.0))
+    yield from figures.values()
+    if rows and not figures:
+        yield Figure("/".join((part, *rows[0].cell.line, fact)), None, "", rows[0].status, "")
 
 
 def offer_figures(parts: Mapping[str, Offer]) -> Iterator[Figure]:
@@ -84,59 +109,103 @@ def offer_figures(parts: Mapping[str, Offer]) -> Iterator[Figure]:
             yield Figure(f"{part}/{cell}", entry.number, entry.unit, entry.status, offer.source, summary.cv, times)
 
 
+FiguresByName = Mapping[str, Sequence[Figure]]  # the results of each name in formulas
+
+
+def figures_by_name(rfp: Rfp, results: Iterable[Figure]) -> FiguresByName:
+    """What each figure of the RFP stands for."""
+    results = list(results)
+    return {name: [figure for figure in results if matches(figure.name, pattern)] for name, pattern in rfp.figures}
+
+
 def compute_scores(rfp: Rfp, results: Iterable[Figure]) -> list[Scored]:
     """All scores of the RFP, from the results of its parts."""
-    results = list(results)
-    figures = {name: [figure for figure in results if matches(figure.name, pattern)] for name, pattern in rfp.figures}
+    figures = figures_by_name(rfp, results)
     scored = zip(_score_values(rfp, figures), _intervals(rfp, figures), strict=True)
     return [replace(score, low=low, high=high) for score, (low, high) in scored]
 
 
-FiguresByName = Mapping[str, Sequence[Figure]]  # the results of each name in formulas
+class Lacking(ValueError):
+    """A formula or condition lacks a result. `status`: of that result, if the offer has it."""
+
+    def __init__(self, text: str, status: str = "") -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def formula_inputs(names: Iterable[str], figures: FiguresByName) -> dict[str, Value]:
+    """The value of each name in a formula, `fom` or `max(fom)`. Raises Lacking if there is none, and ValueError if
+    a name has several.
+    """
+    inputs: dict[str, Value] = {}
+    for name in names:
+        source = formula.aggregated_name(name) or name
+        values = [figure.value for figure in figures[source] if figure.value is not None]
+        _require_values(figures[source])
+        if not values and not name.startswith(COUNT):
+            raise Lacking(f"{source} has no result")
+        if source == name and len(values) > 1:
+            raise ValueError(f"{name} is {len(values)} results: name one of them, or write mean({name})")
+        inputs[name] = values[0] if source == name else formula.aggregate(name, {source: values})
+    return inputs
+
+
+def _require_values(figures: Iterable[Figure]) -> None:
+    for figure in figures:
+        if figure.value is None:
+            raise Lacking(f"{figure.name} is {figure.status}", figure.status)
 
 
 def _score_values(rfp: Rfp, figures: FiguresByName) -> list[Scored]:
     """The scores, each still without `low` and `high`."""
-    scored: dict[str, Scored] = {}
+    known_figures, scored = dict(figures), []
     for score in rfp.scores:
-        names = [formula.aggregated_name(name) or name for term in score.terms for name in formula.names(term.formula)]
-        used = tuple(dict.fromkeys(figure for name in names for figure in figures.get(name, ())))
-        terms: tuple[ScoredTerm, ...] = ()
-        value, problem = None, ""
-        try:
-            if missing := [figure for figure in used if figure.value is None]:
-                raise ValueError(f"{missing[0].name} is {missing[0].status}")
-            terms = _terms(score, figures, {id: figure.value for id, figure in scored.items()})
-            value = _mean(score, terms)
-        except ValueError as error:
-            problem = str(error)
-        scored[score.id] = Scored(score.id, score.title, score.mean, value, terms, used, problem)
-    return list(scored.values())
+        result = _score_value(score, known_figures)
+        known_figures[score.id] = [] if result.value is None else [Figure(score.id, result.value, "", "", "")]
+        scored.append(result)
+    return scored
 
 
-def _terms(score: Score, figures: FiguresByName, above: Mapping[str, float | None]) -> tuple[ScoredTerm, ...]:
-    """Raises ValueError if a term has no value."""
-    terms = []
-    for term in score.terms:
-        by_name: dict[str, float] = {}
-        for name in formula.names(term.formula):
-            source = formula.aggregated_name(name) or name
-            values = [above[source]] if source in above else [figure.value for figure in figures[source]]
-            numbers = [value for value in values if value is not None]
-            if not numbers:
-                raise ValueError(f"{source} has no result")
-            if source == name and len(numbers) > 1:
-                raise ValueError(f"{name} is {len(numbers)} results: name one of them, or write mean({name})")
-            by_name[name] = numbers[0] if source == name else formula.aggregate(name, {source: numbers})
-        terms.append(ScoredTerm(term.formula, term.reference, term.weight, formula.value(term.formula, by_name)))
-    return tuple(terms)
+def _score_value(score: Score, figures: FiguresByName) -> Scored:
+    sources = [formula.aggregated_name(name) or name for term in score.terms for name in formula.names(term.formula)]
+    used = tuple(dict.fromkeys(figure for name in sources for figure in figures[name] if "/" in figure.name))
+    terms, lacking, value = [], [], None
+    try:
+        if score.missing == NO_VALUE:
+            _require_values(used)
+        for term in score.terms:
+            number, problem = _term_value(score, term, figures)
+            lacking += [problem] * bool(problem)
+            if not problem or score.missing == ZERO:
+                terms.append(ScoredTerm(term.formula, term.reference, term.weight, number))
+    except ValueError as error:
+        return Scored(score.id, score.title, score.mean, None, (), used, str(error))
+    try:
+        value = _mean(score, terms)
+    except ValueError as error:
+        lacking = lacking or [str(error)]
+    return Scored(score.id, score.title, score.mean, value, tuple(terms), used, "; ".join(lacking))
+
+
+def _term_value(score: Score, term: Term, figures: FiguresByName) -> tuple[float, str]:
+    """The value of a term; or 0, and why it has none. Raises ValueError if the score then has none either."""
+    try:
+        return formula.value(term.formula, formula_inputs(formula.names(term.formula), figures)), ""
+    except Lacking as error:
+        if score.missing == NO_VALUE or (score.missing == SKIP and error.status == Status.INVALID):
+            raise
+        return 0.0, str(error)
 
 
 def _mean(score: Score, terms: Sequence[ScoredTerm]) -> float:
     """The weighted mean. Raises ValueError if it has none, as a geometric mean of a negative number."""
     ratios, weights = [term.value / term.reference for term in terms], [term.weight for term in terms]
+    if not ratios:
+        raise ValueError("no term has a value")
     if score.mean == "arithmetic":
         return statistics.fmean(ratios, weights)
+    if score.missing == ZERO and min(ratios) == 0:
+        return 0.0
     if min(ratios) <= 0:
         raise ValueError(f"a {score.mean} mean needs numbers above 0; found {min(ratios):g}")
     if score.mean == "harmonic":
@@ -162,6 +231,6 @@ def _intervals(rfp: Rfp, figures: FiguresByName) -> Iterator[tuple[float | None,
 
 
 def _random_figure(figure: Figure, chance: random.Random) -> Figure:
-    if figure.value is None or figure.cv is None:
+    if figure.value is None or isinstance(figure.value, str) or figure.cv is None:
         return figure
     return replace(figure, value=figure.value * math.exp(chance.gauss(0.0, figure.cv / math.sqrt(figure.repetitions))))

@@ -20,9 +20,10 @@ from campaign.core import bagit, journal, resources
 from campaign.core.errors import InputError
 from campaign.core.findings import Finding, Move, Severity
 from campaign.core.paths import bundle_of_part
-from campaign.evidence import sample, terms, verify, verify_bundle, verify_text
+from campaign.evidence import sample, terms, verify, verify_bundle
 from campaign.evidence.journal_checks import NOTHING_COVERED
 from campaign.evidence.verify_bundle import VerifiedBundle
+from campaign.report import findings_view
 from campaign.report.decision import Step
 from campaign.statistics import designs
 from tests.evidence.test_bundle_decision import UNCHECKED, VIOLATION, bundle_decision
@@ -227,7 +228,7 @@ def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(
         )
         for part, state, proofs in (("p0", first, ["head"]), ("p1", second, []))
     }
-    verified = VerifiedBundle("offer", None, findings, parts, unanswered, ())
+    verified = VerifiedBundle("offer", None, findings, parts, unanswered)
     worst = min(first, second, key=list(CONCLUSIONS).index)
     if bundle_state == "open" and worst == "compliant":
         worst = "open"
@@ -249,15 +250,14 @@ def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() ->
         part: SimpleNamespace(decision=decision, proofs=(), coverage=NOTHING_COVERED)
         for part, decision in (("p0", bundle_decision()), ("p1", torn))
     }
-    block = VerifiedBundle("offer", None, (), parts, (), ()).decision
+    block = VerifiedBundle("offer", None, (), parts, ()).decision
     assert (block.headline, block.may) == ("NOT VALID", "nothing: the records of p1 do not agree.")
 
 
 def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:
     bundle = verify_copy(site, tmp_path, lambda data: None)
-    assert "  not checked  EVD-05 the RFP is the vendor's copy: pass yours with --rfp" in verify_text.finding_lines(
-        bundle
-    )
+    lines = findings_view.finding_lines(bundle.findings)
+    assert "  not checked  EVD-05 the RFP is the vendor's copy: pass yours with --rfp" in lines
 
 
 def test_a_journal_head_is_compared_with_the_part_that_it_is_of(site: Path, tmp_path: Path) -> None:

@@ -25,6 +25,18 @@ figures:
   stat: metadata/*/node/shared/stat
   write: bandwidth/*/node/shared/write
   pairs: network/*/two-nodes/one-way/total-2-16384
+  nodes: "*/*/*/*/nodes"
+requires:
+  - {holds: stat > 1, clause: "1"}
+  - {holds: max(nodes) == 2, clause: "2"}
+  - {of: [write > 1e15, pairs > 1e15], clause: "3", explain: true}
+  - {holds: total >= 1e15, clause: "4"}
+clauses:
+  - {id: "1", requires: a rate}
+  - {id: "2", requires: two nodes}
+  - {id: "3", requires: one of two rates}
+  - {id: "4", requires: a score}
+  - {id: "5", requires: a description, answered: Who runs it?}
 scores:
   - id: total
     title: All three
@@ -36,6 +48,7 @@ rules: rfp.yaml
 profile: rehearsal
 targets: [{{name: scratch, directory: {target}}}]
 slurm: {{time: 2m}}
+answers: {{"3": small machines, "5": whoever runs the test}}
 parts:
   metadata:
     items_total: 256
@@ -80,13 +93,23 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
     product = value["stat"] / 1000 * value["write"] / 10 * (value["total-2-16384"] / 10) ** 2
     assert total["value"] == pytest.approx(product**0.25)
 
-    case.call("bundle", "-o", str(tmp_path / "offer.zip"), status=None)
+    clauses = {line["clause"]: line["state"] for line in table["rfp_clauses"]}
+    reasons = [line["why"] for line in table["rfp_clauses"]]
+    assert clauses == {"1": "kept", "2": "kept", "3": "answered", "4": "violated", "5": "answered"}, reasons
+    checked = case.call("check", status=1)
+    assert "  RFP        VIOLATED   RES-03: clause 4 requires total >= 1e15; found total " in checked
+    packed = case.call("bundle", "-o", str(tmp_path / "offer.zip"), status=1)
+    assert "no buyer accepts this bundle: RES-03: clause 4 requires total >= 1e15" in packed
     verified = json.loads(
         command_line.call("verify", tmp_path / "offer.zip", "--json", environment=case.environment()).stdout
     )
     assert list(verified["parts"]) == ["metadata", "bandwidth", "network"]
     assert all(part["intact"] for part in verified["parts"].values())
     assert verified["scores"][0]["value"] == total["value"]
+    assert verified["rfp_findings"] == table["rfp_findings"]
+    assert [finding["explained"] for finding in verified["rfp_findings"]] == ["small machines", ""]
+    assert "; RFP VIOLATED (RES-03: clause 4" in verified["verdict_sentence"]
+    assert verified["exit_status"] == 1
 
     draw = ["sample", tmp_path / "offer.zip", "--seed", "s", "-o", tmp_path / "sample.yaml"]
     draw += ["--cells", "1", "--repetitions", "1", "--at-least", "0.01", "--force"]

@@ -49,15 +49,15 @@ def test_csv_has_a_line_for_each_clause_and_no_text_is_a_formula() -> None:
 
 
 def test_the_printed_matrix_says_of_which_document_it_is_and_counts() -> None:
-    text = clauses.matrix_text([KEPT, OPEN], builders.pack(), "simple", 100)
+    text = clauses.matrix_text([KEPT, OPEN], builders.pack().document, "simple", 100)
     assert text.startswith(f"Compliance matrix: {builders.pack().document}")
     assert text.endswith("2 clauses: 1 kept, 1 open\n")
 
 
 def test_another_format_is_one_of_tabulate_s() -> None:
-    assert "| 8.4" in clauses.matrix_text([KEPT], builders.pack(), "github", 100)
+    assert "| 8.4" in clauses.matrix_text([KEPT], builders.pack().document, "github", 100)
     with pytest.raises(InputError, match="unknown format"):
-        clauses.matrix_text([KEPT], builders.pack(), "nothing", 100)
+        clauses.matrix_text([KEPT], builders.pack().document, "nothing", 100)
 
 
 def test_questions_without_an_answer_are_listed() -> None:

@@ -28,6 +28,7 @@ from campaign.report.compare.comparison import Terms
 from campaign.report.compare.offers import Offer
 from campaign.report.compare.verdicts import compare
 from campaign.report.decision import DecisionBlock, Question, Step
+from campaign.report.rfp_judgement import RfpJudgement
 from tests.evidence.test_acceptance import ASKED, OFFER, job_environment, sample_outcome, sample_submission, with_facts
 from tests.report.test_write import contents
 from tests.support import builders
@@ -203,7 +204,7 @@ SMALL = Rfp(path=Path("rfp.yaml"), digest="", id="small", version=3, title="Two 
 
 def of_parts(*submissions: Submission) -> DecisionBlock:
     parts = dict(zip(("fast", "slow"), submissions, strict=True))
-    return report_whole.response_decision(Response(cast(Any, None), SMALL, PARTS), parts, "offer.yaml")
+    return report_whole.response_decision(Response(cast(Any, None), SMALL, PARTS), parts, "offer.yaml", RfpJudgement())
 
 
 def verified_parts(*conclusions: BundleDecision) -> DecisionBlock:
@@ -211,7 +212,7 @@ def verified_parts(*conclusions: BundleDecision) -> DecisionBlock:
         part: SimpleNamespace(decision=conclusion, proofs=proofs, coverage=NOTHING_COVERED)
         for part, conclusion, proofs in zip(("fast", "slow"), conclusions, ((), ("head", "sample")), strict=True)
     }
-    return VerifiedBundle("offer-c.zip", SMALL, (), cast(Any, parts), (), ()).decision
+    return VerifiedBundle("offer-c.zip", SMALL, (), cast(Any, parts), ()).decision
 
 
 SCREENS: dict[str, Callable[[], DecisionBlock]] = {

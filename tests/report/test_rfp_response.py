@@ -15,6 +15,7 @@ from campaign.core.findings import Finding, Severity
 from campaign.core.runs import Status
 from campaign.report import rfp_response
 from campaign.report.decision import DecisionBlock
+from campaign.report.rfp_judgement import RfpJudgement
 from campaign.report.scores import Scored
 from tests.report.test_decision import full_submission as submitted
 
@@ -58,7 +59,7 @@ def response_block(unanswered: Sequence[str], *states: str) -> DecisionBlock:
     mandatory = tuple(Part(part, "test-rules") for part in unanswered)
     rfp = Rfp(path=Path("rfp.yaml"), digest="", id="x", version=1, title="X", parts=(*PARTS, *mandatory))
     response = Response(cast(Any, None), rfp, PARTS[: len(states)])
-    return rfp_response.response_decision(response, parts, "c.yaml")
+    return rfp_response.response_decision(response, parts, "c.yaml", RfpJudgement())
 
 
 @pytest.mark.parametrize("unanswered", [[], ["p9"]])

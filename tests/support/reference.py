@@ -34,7 +34,7 @@ from campaign.core.schema import KeyedMap
 from campaign.evidence import copies, derived_files, inventory, terms, verify
 from campaign.judge import engine
 from campaign.judge.rule import Rule, rules_of
-from campaign.report import decision, printing
+from campaign.report import decision, printing, rfp_judgement
 from campaign.results.cells import IN_CSV
 from campaign.results.source import modifications
 from campaign.results.source.facts import OwnSource
@@ -169,7 +169,7 @@ def _reasons() -> str:
 
 def _rules() -> dict[str, Rule]:
     """Every rule as its decorator says, those of bundles included."""
-    return rules_of((*engine.MODULES, inventory, verify), *catalogue.Level)
+    return rules_of((*engine.MODULES, rfp_judgement, inventory, verify), *catalogue.Level)
 
 
 def _catalogue() -> str:

@@ -23,6 +23,7 @@ class Level(StrEnum):
 
     ATTEMPT = "attempt"  # one ended attempt, from its own outputs
     CAMPAIGN = "campaign"  # all attempts and cells together, the sources and the systems
+    RFP = "rfp"  # all parts of an RFP together
     BUNDLE = "bundle"  # a submitted bundle
 
 

@@ -53,7 +53,7 @@ def check(pack: Values) -> None:
     _check_checks(pack)
     program_check.check_demands(pack)
     output_check.check(pack)
-    clauses.check(pack)
+    clauses.check(pack, [rule for rule, _ in pack["checks"] or ()])
     for note in pack.entries("notes"):
         note.require_all("rules", catalogue.CATALOGUE, _RULE)
 

@@ -4,7 +4,7 @@ that a new kind of entry counts by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,12 +25,14 @@ class _Mention:
     at: Place  # of the clause
 
 
-def check(pack: Values) -> None:
-    """Report clauses that nothing accounts for, or that are accounted for twice, and mentions of unknown clauses."""
+def check(pack: Values, rules: Collection[str]) -> None:
+    """Report clauses of a pack or an RFP that nothing accounts for, or that are accounted for twice, and mentions of
+    unknown clauses. `rules`: those that a clause may name under `by`.
+    """
     listed = pack.entries("clauses")
     if not listed:
         return
-    mentions, rules = list(_mentions(pack, ())), [rule for rule, _ in pack["checks"] or ()]
+    mentions = list(_mentions(pack, ()))
     checking = {mention.clause for mention in mentions if mention.evidence.key != "notes"}
     ids = [clause["id"] for clause in listed if clause["id"]]
     for clause in listed:
