@@ -12,7 +12,7 @@ SMALL, LARGE = "{} with 4 cores, 1.953 GiB (cpu, milan)", "{} with 8 cores, 3.90
 GPUS = ["1 with 8 cores, 3.906 GiB, gpu:1 (gpu)", "1 with 8 cores, 3.906 GiB, gpu:2 (gpu)"]
 NOTHING: dict[str, Any] = {
     "reachable": None, "unusable": [], "architecture": "x86_64", "active": [], "found": {}, "forgotten": {},
-    "accounting": None, "job": [None] * 5, "powered_down": 0,
+    "accounting": None, "job": [None] * 5, "powered_down": 0, "node_limits": [],
 }  # fmt: skip
 EXPECTED: dict[str, dict[str, Any]] = {
     "alike": {
@@ -46,6 +46,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "nodes": (3, 3, 4, 2000),
         "kinds": [SMALL.format(3)],
         "limits": (2, (1500, "MaxMemPerNode=1500 of partition p"), "FORCE:2"),
+        "node_limits": [(2, "MaxNodes=2 of partition p")],
     },
     "few-cpus": {
         "nodes": (2, 2, 4, 2000),
@@ -62,6 +63,18 @@ EXPECTED: dict[str, dict[str, Any]] = {
             "Invalid generic resource (gres) specification",
         ],
         "partition": "slurm.partition: found nope; Slurm has no such partition; allowed: p",
+    },
+    "accounted": {
+        "nodes": (3, 3, 4, 2000),
+        "kinds": [SMALL.format(3)],
+        "limits": (2, None, "NO"),
+        "node_limits": [
+            (2, "MaxTRES=cpu=11 of QOS normal"),
+            (2, "MaxTRES=mem=4096M of QOS normal"),
+            (2, "GrpTRES=mem=5000M of account bench"),
+            (5, "GrpTRES=node=5 of QOS normal"),
+        ],
+        "accounting": {},
     },
     "texts": {
         "nodes": (2, 1, 4, 2000),

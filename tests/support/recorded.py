@@ -20,10 +20,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from unittest import mock
 
 from campaign.config.slurm_keys import Slurm
+from campaign.core import users
 from campaign.slurm import commands, partitions, sbatch
 
 DATA = Path(__file__).parents[1] / "data" / "slurm"
@@ -50,6 +51,7 @@ class Situation:
     choice: str = ""
     partition: str = ""
     settings: tuple[str, ...] = ()
+    is_accounted: bool = False  # by slurmdbd
 
     @property
     def running(self) -> list[str]:
@@ -82,6 +84,18 @@ SITUATIONS: Mapping[str, Situation] = {
         settings=("SelectTypeParameters=CR_Core_Memory",),
     ),
     "few-cpus": Situation((SMALL,) * 2, partition="MaxCPUsPerNode=3"),
+    "accounted": Situation(
+        (SMALL,) * 3,
+        (
+            ("sacctmgr", "-i", "add", "account", "bench"),
+            ("sacctmgr", "-i", "add", "user", "root", "account=bench"),
+            ("sacctmgr", "-i", "modify", "user", "root", "set", "defaultaccount=bench"),
+            ("sacctmgr", "-i", "modify", "qos", "normal", "set", "MaxTRESPerJob=cpu=11,mem=4G", "GrpTRES=node=5"),
+            ("sacctmgr", "-i", "modify", "account", "bench", "set", "GrpTRES=mem=5000"),
+        ),
+        settings=("SelectTypeParameters=CR_Core_Memory", "AccountingStorageEnforce=associations,limits,qos"),
+        is_accounted=True,
+    ),
     "texts": Situation(
         (SMALL, LARGE),
         (
@@ -103,6 +117,7 @@ def readings(name: str) -> dict[str, Any]:
         "kinds": [str(kind) for kind in partition.kinds],
         "all": [str(kind) for kind in partitions.ask(Slurm()).partition.kinds],
         "limits": (partition.job_nodes, answer.memory_limit, answer.terms.sharing),
+        "node_limits": [(limit.nodes, str(limit)) for limit in partition.limits],
         "powered_down": partition.powered_down,
         "unusable": [(node.node, node.why, node.reason, node.by) for node in partition.unusable],
         "architecture": partitions.architecture("p"),
@@ -134,7 +149,9 @@ REFUSED = (
 
 def _key(arguments: Sequence[str]) -> list[str]:
     """A command without what differs from time to time."""
-    return ["PATH" if word.startswith("/") else word.replace(commands.MARK, "@MARK@") for word in arguments]
+    user = re.compile(rf"\b(name|user)={re.escape(users.user_name(os.getuid()))}$")
+    words = [user.sub(r"\1=USER", word.replace(commands.MARK, "@MARK@")) for word in arguments]
+    return ["PATH" if word.startswith("/") else word for word in words]
 
 
 def replayed(release: str, name: str) -> dict[str, Any]:
@@ -189,6 +206,9 @@ def _cluster(situation: Situation) -> Iterator[None]:
             "SlurmdParameters=config_overrides", "ReturnToService=2", "GresTypes=gpu", "MpiDefault=none",
         ]  # fmt: skip
         settings += situation.settings
+        if situation.is_accounted:
+            settings += ["AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=127.0.0.1"]
+            settings.append(f"AccountingStoragePort={_dbd_port(top)}")
         for name, properties in zip(names, situation.nodes, strict=True):
             settings.append(f"NodeName={name} NodeAddr=127.0.0.1 NodeHostname={host} Port={_port()} {properties}")
         settings.append(f"PartitionName=p Nodes=ALL Default=YES MaxTime=1-00:00:00 State=UP {situation.partition}")
@@ -206,6 +226,8 @@ def _cluster(situation: Situation) -> Iterator[None]:
         log = (top / "log").open("w")
         daemons = []
         try:
+            if situation.is_accounted:
+                daemons += _accounting(top, log)
             daemons.append(subprocess.Popen(["slurmctld", "-D"], stdout=log, stderr=log))
             _wait_until(lambda: commands.reachable() is None, top)
             daemons += [subprocess.Popen(["slurmd", "-D", "-N", name], stdout=log, stderr=log) for name in running]
@@ -222,6 +244,33 @@ def _cluster(situation: Situation) -> Iterator[None]:
                 daemon.send_signal(signal.SIGTERM)
                 daemon.wait(30)
             log.close()
+
+
+def _dbd_port(top: Path) -> int:
+    """Written where slurmdbd reads it."""
+    port = _port()
+    configuration = top / "slurmdbd.conf"
+    configuration.touch(mode=0o600)
+    configuration.write_text(
+        f"AuthType=auth/none\nDbdHost=localhost\nDbdAddr=127.0.0.1\nDbdPort={port}\nSlurmUser=root\n"
+        f"PidFile={top}/dbd.pid\nStorageType=accounting_storage/mysql\nStorageHost=localhost\nStorageUser=root\n"
+        "StorageLoc=slurm\n"
+    )
+    return port
+
+
+def _accounting(top: Path, log: TextIO) -> list[subprocess.Popen[bytes]]:
+    """A database and slurmdbd."""
+    options = ["--no-defaults", "--user=root", f"--datadir={top}/database"]
+    subprocess.run(["mariadb-install-db", *options], stdout=log, stderr=log, check=True, timeout=300)
+    os.environ["MYSQL_UNIX_PORT"] = f"{top}/socket"
+    database = ["mariadbd", *options, f"--socket={top}/socket", "--skip-networking", "--skip-grant-tables"]
+    daemons = [subprocess.Popen(database, stdout=log, stderr=log)]
+    _wait_until((top / "socket").exists, top)
+    (top / "database" / "slurm").mkdir()  # as campaign's sandbox makes it
+    daemons.append(subprocess.Popen(["slurmdbd", "-D"], stdout=log, stderr=log))
+    _wait_until(lambda: subprocess.run(["sacctmgr", "-n", "show", "cluster"], capture_output=True).returncode == 0, top)
+    return daemons
 
 
 _GPUS = re.compile(r"Gres=gpu:(\d)")
