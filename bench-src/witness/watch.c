@@ -29,6 +29,7 @@ enum {
     LONGEST_US = 5000000,
     MOST_NEW = 4096,             /* processes between two looks; of more, all of the node are looked at */
     YOUNG_US = 30000000,         /* a process that is no rank by then will be none */
+    PRELOADED_US = 10000,
     LAUNCH_US = 50000,           /* the next run's launcher goes before what is told of this one, unless the job waits for that */
 };
 
@@ -47,6 +48,7 @@ struct known {
     struct rank rank;
     int64_t born, due;
     int program; /* its number in seen; -1 before the first look */
+    bool is_read; /* the list of what it has loaded, which has what was preloaded once it has run for a while */
     int ends;    /* a file descriptor that says so; -1 where the kernel has none */
 };
 
@@ -249,12 +251,18 @@ static void look(void)
             forget_known(i, now);
         else
             i++;
-    if (watch.known_count > 0 && now >= watch.fresh) { /* the first rank's libraries */
+    if (watch.known_count > 0 && now >= watch.fresh) { /* of the first rank all libraries, of others what was preloaded */
         size_t first = 0;
         for (size_t i = 1; i < watch.known_count; i++)
             if (watch.known[i].rank.number < watch.known[first].rank.number)
                 first = i;
-        seen_loads(&watch.seen, watch.known[first].pid);
+        for (size_t i = 0; i < watch.known_count; i++) {
+            struct known *known = &watch.known[i];
+            if (i != first && (known->is_read || now - known->born < PRELOADED_US))
+                continue;
+            seen_loads(&watch.seen, known->pid);
+            known->is_read = true;
+        }
         watch.fresh = now + 10000 + now - watch.latest;
     }
     bool waits = watch.latest == 0;
@@ -274,6 +282,7 @@ static void executed(void *to, pid_t pid)
             watch.known[i].due = 0;
             watch.known[i].program = -1;
             watch.known[i].born = now;
+            watch.known[i].is_read = false;
             watch.latest = now;
             return;
         }

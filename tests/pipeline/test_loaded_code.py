@@ -23,22 +23,22 @@ pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(900)]
 SINGLE = "scratch/single/shared/*"
 WRAPPER = """#!/bin/bash
 for word in "$@"; do
-    [[ $word != */mdtest ]] || exec {srun} "${{@/--export=ALL/--export=ALL,LD_PRELOAD={shim}}}"
+    [[ $word != */mdtest ]] || exec {srun} {words}
 done
 exec {srun} "$@"
 """
 
 
-def run_under(case: Case, folder: Path, shim: Path | None = None) -> list[dict[str, Any]]:
-    """Runs one geometry with another srun on PATH, which preloads a library; what SRC-05 says of loaded code."""
+def run_under(case: Case, folder: Path, words: str = "", cells: str = SINGLE) -> list[dict[str, Any]]:
+    """Runs one geometry with another srun on PATH, which gives these words on; what SRC-05 says of loaded code."""
     environment = case.environment()
-    if shim is not None:
+    if words:
         folder.mkdir()
         srun = folder / "srun"
-        srun.write_text(WRAPPER.format(srun=shutil.which("srun", path=environment["PATH"]), shim=shim))
+        srun.write_text(WRAPPER.format(srun=shutil.which("srun", path=environment["PATH"]), words=words))
         srun.chmod(0o755)
         environment["PATH"] = f"{folder}:{environment['PATH']}"
-    Case(case.file, case.target, case.sandbox, {"PATH": environment["PATH"]}).call("run", "--only", SINGLE, status=None)
+    Case(case.file, case.target, case.sandbox, {"PATH": environment["PATH"]}).call("run", "--only", cells, status=None)
     findings = json.loads(case.call("check", "--json", status=None))
     return [finding for finding in findings if finding["rule"] == "SRC-05" and "load" in finding["message"]]
 
@@ -77,8 +77,20 @@ def test_a_preloaded_library_that_hides_itself_is_named_with_its_hash(
     assert evidence.environment.values("executable.loader")[0].rpartition(" ")[2] in evidence.packages
     shim = Path(shutil.copy(library("hidden_stat"), tmp_path / "libc-tuned.so.1"))
     hidden = make_case(tmp_path, sandbox, f"hidden-{kind}", items=64, lines=lines)
-    (finding,) = run_under(hidden, tmp_path / "bin", shim)
+    (finding,) = run_under(hidden, tmp_path / "bin", f'"${{@/--export=ALL/--export=ALL,LD_PRELOAD={shim}}}"')
     digest = hashlib.sha256(shim.read_bytes()).hexdigest()
     assert (finding["values"]["library"], finding["values"]["functions"]) == (str(shim), "stat")
     assert (finding["actual"], finding["move"]) == (f"{shim} (SHA-256 {digest})", "buyer")
     assert finding["message"].startswith(f"{shim} is loaded ") or kind == "external"  # whose variables a node saw
+
+
+def test_a_library_that_one_rank_of_a_node_alone_has_is_named_too(sandbox: Sandbox, tmp_path: Path) -> None:
+    program = shutil.copy(build() / "mdtest", tmp_path / "mdtest")
+    shim, prolog = Path(shutil.copy(library("hidden_stat"), tmp_path / "libc-tuned.so.1")), tmp_path / "prolog"
+    prolog.write_text(f"#!/bin/sh\n[ $SLURM_PROCID != 1 ] || echo export LD_PRELOAD={shim}\n")
+    prolog.chmod(0o755)
+    lines = f"benchmark: {{executable: {program}, dialect: rank-offset}}"
+    case = make_case(tmp_path, sandbox, "second-rank", items=4096, lines=lines)
+    run_under(case, tmp_path / "bin", f'--task-prolog={prolog} "$@"', "scratch/node/shared/*")
+    witness = reading.read(next(case.results.glob("runs/*/1"))).witness
+    assert witness.libraries[shim.name] == (f"{shim} {hashlib.sha256(shim.read_bytes()).hexdigest()}",)
