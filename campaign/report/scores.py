@@ -37,6 +37,10 @@ class Figure:
     repetitions: int = 1
 
 
+class FactFigure(Figure):
+    """A fact of runs, for which * in place of an operation does not stand."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredTerm:
     formula: str
@@ -94,10 +98,10 @@ def _fact_figures(part: str, submission: Submission, pattern: str) -> Iterator[F
             value, run = fact_values(case, [fact]).get(fact), case.run
             name = "/".join((part, run.target, run.launch, run.files, fact))
             origin = f"recorded of {case.subject}"
-            figures.setdefault(value, Figure(name, value, facts.BY_NAME[fact].unit, "not recorded", origin, 0.0))
+            figures.setdefault(value, FactFigure(name, value, facts.BY_NAME[fact].unit, "not recorded", origin, 0.0))
     yield from figures.values()
     if rows and not figures:
-        yield Figure("/".join((part, *rows[0].cell.line, fact)), None, "", rows[0].status, "")
+        yield FactFigure("/".join((part, *rows[0].cell.line, fact)), None, "", rows[0].status, "")
 
 
 def offer_figures(parts: Mapping[str, Offer]) -> Iterator[Figure]:
@@ -115,7 +119,14 @@ FiguresByName = Mapping[str, Sequence[Figure]]  # the results of each name in fo
 def figures_by_name(rfp: Rfp, results: Iterable[Figure]) -> FiguresByName:
     """What each figure of the RFP stands for."""
     results = list(results)
-    return {name: [figure for figure in results if matches(figure.name, pattern)] for name, pattern in rfp.figures}
+    return {
+        name: [
+            figure
+            for figure in results
+            if matches(figure.name, pattern) and (name in rfp.facts or not isinstance(figure, FactFigure))
+        ]
+        for name, pattern in rfp.figures
+    }
 
 
 def compute_scores(rfp: Rfp, results: Iterable[Figure]) -> list[Scored]:

@@ -29,6 +29,7 @@ figures:
   shared: first/scratch/single/shared/create
   other: second/scratch/single/shared/create
   thirds: third/*/*/*/create
+  rates: first/*/*/*/*
   nodes: "*/*/single/*/nodes"
   processes: first/*/max/*/processes
 scores:
@@ -74,6 +75,7 @@ KEPT = [
     "distinct(nodes) == 1",
     "count(creates) == 24",
     "count(thirds) == 0",
+    "count(rates) == 36",
     "max(creates) / shared > 32",
     "processes == 32",
     "total == 10",
@@ -242,7 +244,7 @@ def test_the_decision_has_the_first_finding_and_the_text_each(tmp_path: Path) ->
     ("further", "problem"),
     [
         (requires("shraed > 1"), "holds: found shraed; did you mean shared?"),
-        (requires("nothing > 1"), "allowed: creates, shared, other, thirds, nodes, processes, total: "),
+        (requires("nothing > 1"), "allowed: creates, shared, other, thirds, rates, nodes, processes, total: "),
         ("requires:\n  - {clause: '6'}\n", "requires[0]: found both or none of holds and of; allowed: one of them"),
         (alternatives("shared > 1", at_least=2), "at_least: found 2 of 1; allowed: as many as `of` has"),
         (requires("shared > 1") + CLAUSES.replace('"6"', '"5"'), "found 6, which is not among the clauses; add it"),
