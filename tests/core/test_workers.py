@@ -61,6 +61,25 @@ def test_an_error_is_raised_where_it_would_be_in_one_process(count_workers: Call
     assert count_workers() == 0
 
 
+def test_results_of_a_batch_share_what_they_have_in_common() -> None:
+    text, items = "a text of all results", range(480)
+    texts = [texts[0] for texts in results_in_order(lambda item: [text, item], items, str, "counting")]
+    assert set(texts) == {text}
+    assert len(set(map(id, texts))) <= len(items) / workers.LARGEST_BATCH
+
+
+def test_an_error_within_a_batch_comes_after_the_results_before_it() -> None:
+    def refuse_tenth(item: int) -> int:
+        if item == 10:
+            raise InputError("item 10: not allowed")
+        return item
+
+    parallel = results_in_order(refuse_tenth, range(480), str, "counting")
+    assert [next(parallel) for _ in range(10)] == list(range(10))
+    with pytest.raises(InputError, match="item 10: not allowed"):
+        next(parallel)
+
+
 def test_a_result_that_cannot_be_handed_over_is_computed_here() -> None:
     assert [value() for value in results(lambda item: lambda: item)] == list(ITEMS)  # type: ignore[operator]
 
