@@ -151,6 +151,7 @@ EXECUTED = {
     "environment": (("OMP_NUM_THREADS", "1"),),
     "node": "n1",
     "chunk": ("n1", "n2"),
+    "prepare": ("mkdir {directory}/data",),
     "gres": "gpu:4",
     "inputs": (Input("box", "/work/box.in", "ab" * 32),),
     "threads": 2,
