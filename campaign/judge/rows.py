@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, product
 
 from campaign.config.format import Campaign
-from campaign.config.rules import formulas
+from campaign.config.rules import facts, formulas
 from campaign.config.rules.entries import Operation
 from campaign.config.rules.pack import RulePack
 from campaign.config.search import Projection
@@ -189,9 +189,9 @@ class LineParts:
 
     @property
     def numbers(self) -> Mapping[str, float]:
-        """Its geometry and variables."""
+        """Its geometry, variables and number of valid repetitions."""
         geometry = next((row.geometry for row in self.rows.values() if row.geometry), None)
-        return formulas.numbers(geometry, self.values) if geometry else {}
+        return {facts.COUNT: len(self.valid), **formulas.numbers(geometry, self.values)} if geometry else {}
 
     def named(self, name: str) -> Iterator[tuple[str, Record]]:
         """The results that a name stands for, each with its attempt: of several, those of all repetitions; where each

@@ -18,11 +18,13 @@ from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.findings import Finding
+from campaign.core.formula import Value
 from campaign.core.grouping import grouped
 from campaign.core.records import Iteration, Observation, Outputs, Record, record_key
 from campaign.core.runs import Attempt, Command, Run, State
 from campaign.results.environment import energy, facts_file
 from campaign.results.environment.facts import EXECUTABLE, NOTHING, Evidence, ExecutedFile, Metered
+from campaign.results.fact_values import fact_values
 
 Judge = Callable[["Case"], Iterable[Finding]]
 _OBSERVED = tuple(field.name for field in fields(Observation))
@@ -77,8 +79,8 @@ class Case:
         """The value of the operation's column: a record of the output, or computed from others by its formula."""
         return result(operation, self.operations, self._of_iterations, self._numbers)
 
-    def _numbers(self) -> dict[str, float]:
-        return formulas.numbers(self.run.geometry, self.values)
+    def _numbers(self, names: Sequence[str]) -> dict[str, Value]:
+        return {**fact_values(self, names), **formulas.numbers(self.run.geometry, self.values)}
 
     def records_of(self, operation: str = "") -> tuple[Record, ...]:
         """The records that an operation's number comes from; without an operation, those of all."""
@@ -333,26 +335,27 @@ def result(
     operation: Operation,
     operations: Sequence[Operation],
     record: Callable[[Operation], Record | None],
-    numbers: Callable[[], Mapping[str, float]],
+    numbers: Callable[[Sequence[str]], Mapping[str, Value]],
 ) -> Record | None:
     """The value of an operation's column: a record of the output, or computed from others by its formula.
 
-    `operations`: those that a formula may name; `record` gives the record of one; `numbers`: other names.
+    `operations`: those that a formula may name; `record` gives the record of one; `numbers`: the values of other names.
     """
     output_record = record(operation) if operation.record else None
     if not operation.formula:
         return output_record
+    names = formula.names(operation.formula)
     if operation.record:
-        return evaluate_formula(operation, {formulas.VALUE: [output_record]}, numbers())
+        return evaluate_formula(operation, {formulas.VALUE: [output_record]}, numbers(names))
     inputs = {
         name: [
             result(operand, operations, record, numbers)
             for operand in operations
             if operand.name == name or is_member(operand, name)
         ]
-        for name in formula.names(operation.formula)
+        for name in names
     }
-    return evaluate_formula(operation, inputs, numbers())
+    return evaluate_formula(operation, inputs, numbers(names))
 
 
 def is_member(operation: Operation, name: str) -> bool:
@@ -363,7 +366,7 @@ def is_member(operation: Operation, name: str) -> bool:
 
 
 def evaluate_formula(
-    operation: Operation, inputs: Mapping[str, Sequence[Record | None]], numbers: Mapping[str, float]
+    operation: Operation, inputs: Mapping[str, Sequence[Record | None]], numbers: Mapping[str, Value]
 ) -> Record | None:
     """The record with its parts; None if one is missing or the formula has no value."""
     records_by_name = {name: [record for record in records if record] for name, records in inputs.items() if records}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from campaign.config.rules import facts, formulas
 from campaign.config.system import Proposed
@@ -15,9 +15,7 @@ from campaign.core.formula import Value, aggregate, aggregated_name
 from campaign.core.runs import State
 from campaign.results.environment.facts import Environment
 
-if TYPE_CHECKING:
-    from campaign.results.case import Case
-
+Case = Any  # campaign.results.case.Case, whose module imports this one
 # Fields of the proposed system that a node reports as a fact.
 _OF_NODE = {
     "processor": "cpu.model",

@@ -358,7 +358,8 @@ def _check_formula(
     numbers = [name for name, value in values.items() if formulas.is_number(value)]
     results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]
     for name, (base, line) in places.items():
-        other_names = [] if formula.aggregated_name(name) else [*GEOMETRY] if line else [*GEOMETRY, *numbers]
+        of_run = [*numbers, *([facts.COUNT] if across else facts.OF_RUN)]
+        other_names = [] if formula.aggregated_name(name) else [*GEOMETRY] if line else [*GEOMETRY, *of_run]
         operation.require(base, [*results, *other_names], "formula")
         if line:
             operation.require(line, lines, "formula")

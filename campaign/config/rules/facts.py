@@ -53,6 +53,7 @@ def _of_system(prefix: str, source: FactSource, meaning: str) -> tuple[FactEntry
 
 
 SIZES = ("memory", "device_memory", "capacity")  # fields of the proposed system in bytes
+COUNT = "n"
 MEMORY, CORES, DEVICES, DEVICE_MEMORY, MOVED = "memory", "cores", "devices", "device_memory", "moved"
 CATALOGUE: tuple[FactEntry, ...] = (
     FactEntry("processes", "", FactSource.PLAN, "processes of the run"),
@@ -76,13 +77,16 @@ CATALOGUE: tuple[FactEntry, ...] = (
     FactEntry("software.mpi", "", FactSource.BUILD, "name and version of the MPI library", is_text=True),
     FactEntry("software.compiler", "", FactSource.BUILD, "name and version of the compiler", is_text=True),
     FactEntry("software.flags", "", FactSource.BUILD, "flags of the compiler and the linker", is_text=True),
-    FactEntry("n", "", FactSource.RESULTS, "repetitions that are counted"),
+    FactEntry(COUNT, "", FactSource.RESULTS, "repetitions that are counted"),
 )
 BY_NAME = {fact.name: fact for fact in CATALOGUE}
 OF_PLAN = tuple(fact.name for fact in CATALOGUE if fact.source is FactSource.PLAN)  # also in words of command lines
 KNOWN_BEFORE = tuple(fact.name for fact in CATALOGUE if fact.is_known_before)
 OF_LINE = tuple(  # of all valid repetitions together
     fact.name for fact in CATALOGUE if fact.source in (FactSource.BUILD, FactSource.RESULTS)
+)
+OF_RUN = tuple(  # numbers of one execution
+    fact.name for fact in CATALOGUE if not fact.is_text and fact.name not in (*OF_LINE, MOVED)
 )
 ENERGY = ("energy", "peak_power")
 COLUMNS: tuple[Column[FactEntry], ...] = (
