@@ -158,6 +158,19 @@ def test_a_target_that_exists_only_in_a_job_is_resolved_there_and_its_results_co
     assert "evidence   unproven  EVD-03 (1 of 2 rules): not signed" in verified.stdout, verified.stdout
 
 
+def test_storage_that_each_node_has_for_itself_is_measured_on_one_node_and_refused_on_several(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, sandbox, "own")
+    case.file.write_text(case.file.read_text().replace(str(case.target), "job:/dev/shm"))
+    for launch in ("node", "peak"):
+        drive(case, "run", str(case.file), "--only", f"scratch/{launch}/shared/*")
+    assert {row["launch"] for row in case.table(status=1) if row["status"] == "measured"} == {"node"}
+    reasons = {run: row["reason"] for run, row in case.states().items() if row["attempts"] and row["reason"]}
+    assert list(reasons) == ["scratch.peak.shared.r1"]
+    assert "/dev/shm is not shared: node1 created a file in it that node2 cannot see" in reasons.popitem()[1]
+
+
 def test_a_command_before_the_runs_that_fails_stops_them_before_they_measure(tmp_path: Path, sandbox: Sandbox) -> None:
     case = make_case(tmp_path, sandbox, "unprepared")
     command = 'prepare: ["echo cannot stripe {directory}; exit 3"]'
