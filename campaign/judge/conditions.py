@@ -29,6 +29,8 @@ from campaign.results.fact_values import fact_values
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 FOUND = "clause {clause} requires {condition}; found {values}"
 _DOUBTFUL = "clause {clause} requires {condition}; met, but not within the uncertainty of {values}"
+_UNRECORDED = "{condition}: {names} not recorded"
+_BEYOND = "{condition}: no value of {names} at this size"
 NO_RECORDS: Mapping[str, Record] = MappingProxyType({})
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 
@@ -56,7 +58,7 @@ def check_size_conditions(case: Case) -> Iterator[Finding]:
             yield from _check_size_condition(case, requirement, condition, text, {**values, **moved})
         if not rates:
             texts = {"condition": requirement.holds, "clause": requirement.clause}
-            yield unchecked("{condition}: {names} not recorded", **texts, names=facts.MOVED)
+            yield unchecked(_UNRECORDED, **texts, names=facts.MOVED)
 
 
 def _check_size_condition(
@@ -65,7 +67,7 @@ def _check_size_condition(
     lacking = [name for name in condition.names if name not in values]
     if lacking:
         texts = {"condition": text, "clause": requirement.clause}
-        yield unchecked("{condition}: {names} not recorded", **texts, names=", ".join(lacking))
+        yield unchecked(_UNRECORDED, **texts, names=", ".join(lacking))
         return
     try:
         missed = _condition_failure(condition, values)
@@ -111,6 +113,9 @@ def _conditions_of_line(
 ) -> Iterator[tuple[Requirement, Condition]]:
     """The conditions for a launch condition and a file configuration, with the planned values filled in."""
     texts = {name: f"{number:.15g}" for name, number in planned.items()}
+    for reference in pack.references:
+        number = reference.value(planned)
+        texts[reference.id] = reference.id if number is None else f"{number:.15g}"  # a name without a value
     for requirement in pack.requires:
         applies = launch in (requirement.launch or [launch]) and files in (requirement.files or [files])
         if applies and requirement.over == over:
@@ -169,8 +174,11 @@ def _check_result_condition(
     alone = [operation.id for operation in case.operations if [operation.name] == record_names]
     texts = {"operation": "".join(alone), "clause": requirement.clause, "condition": str(condition)}
     lacking = [name for name in condition.names if name not in values]
-    if unrecorded := [name for name in lacking if name in facts.BY_NAME and name not in case.pack.printed_names]:
-        yield unchecked("{condition}: {names} not recorded", **texts, names=", ".join(unrecorded))
+    references = {reference.id for reference in case.pack.references}
+    known_names = {*facts.BY_NAME, *references} - case.pack.printed_names
+    if unrecorded := [name for name in lacking if name in known_names]:
+        wording = _BEYOND if references & {*lacking} else _UNRECORDED
+        yield unchecked(wording, **texts, names=", ".join(unrecorded))
         return
     if lacking and requirement.if_printed:
         return
@@ -317,20 +325,18 @@ def check_projected_conditions(submission: Submission) -> Iterator[Finding]:
     """The findings of GEO-05, RES-01 and RES-02 about projected results: by their counts, by variables and by the
     results of their table line, over the uncertainty of the projected ones. Conditions on an output have none here.
     """
-    concerned = cells_of_findings(submission)
+    concerned, pack = cells_of_findings(submission), submission.pack
+    references = {reference.id for reference in pack.references}
     for line, of_line in grouped((row.cell.line, row) for row in submission.rows if row.value is not None).items():
         rows = {formulas.name_of(row.cell.operation): row for row in of_line}
         projections = {name: row.projection for name, row in rows.items() if row.projection}
-        planned = {
-            name: number
-            for projection in projections.values()
-            for name, number in formulas.numbers(projection.geometry, submission.pack.values_of(*line)).items()
-        }
+        geometry = next((projection.geometry for projection in projections.values()), None)
+        planned = formulas.numbers(geometry, pack.values_of(*line)) if geometry else {}
         numbers = planned | {name: row.value for name, row in rows.items() if row.value is not None}
-        for requirement, condition in _conditions_of_line(submission.pack, *line[1:], planned) if projections else ():
+        for requirement, condition in _conditions_of_line(pack, *line[1:], planned) if projections else ():
             ends = {name: projections[name].ends for name in condition.names if name in projections}
-            rule = submission.pack.judging_rule(requirement)
-            if {*condition.names} <= numbers.keys() and (ends or rule == "GEO-05"):
+            rule = pack.judging_rule(requirement)
+            if {*condition.names} <= numbers.keys() | references and (ends or rule == "GEO-05"):
                 cells = [rows[name].cell for name in ends or projections]
                 findings = _check_projected(submission, requirement, condition, cells, numbers, ends)
                 yield from complete_findings(rule, "", findings, concerned)
@@ -345,6 +351,10 @@ def _check_projected(
     ends: Mapping[str, tuple[float, float]],
 ) -> Iterator[Finding]:
     """Whether a condition holds at the projected numbers, and at all their ends."""
+    if beyond := [name for name in condition.names if name not in numbers]:
+        texts = {"clause": requirement.clause, "condition": str(condition), "names": ", ".join(beyond)}
+        yield from submission.per_line(unchecked, cells, _BEYOND, **texts)
+        return
     corners = projected_corners(numbers, ends)
     failures = [_result_condition_failure(condition, corner) for corner in (numbers, *corners)]
     ranges = {name: f" (projected, {digits(low)} to {digits(high)})" for name, (low, high) in ends.items()}

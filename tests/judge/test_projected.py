@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from campaign.config.rules.entries import Operation, Requirement
+from campaign.config.rules.entries import Operation, Reference, Requirement
 from campaign.config.search import Projection
 from campaign.core.decode import decode, dumps
 from campaign.core.findings import Finding
@@ -132,3 +132,39 @@ def test_only_what_the_campaign_file_declares_is_judged_as_a_projection_and_all_
     assert [finding for finding in submission.findings if finding.rule.startswith("PRJ")] == []
     row = next(row for row in submission.rows if str(row.cell) == f"{LINE}/same")
     assert decode(type(row), json.loads(dumps(row))) == replace(row)
+
+
+REFERENCE = Reference("reference", "nodes", ((1.0, 400.0), (16.0, 6400.0)), "logarithms", "4.3")
+
+
+@pytest.mark.parametrize(
+    ("by", "between", "at", "value"),
+    [
+        ("nodes", "logarithms", 4, 1600.0), ("nodes", "linear", 4, 1600.0), ("nodes", "linear", 16, 6400.0),
+        ("2 * nodes", "logarithms", 2, 1600.0), ("nodes", "linear", 17, None), ("nodes", "logarithms", 0.5, None),
+    ],
+)  # fmt: skip
+def test_a_reference_is_interpolated_between_its_points_and_never_extrapolated(
+    by: str, between: str, at: float, value: float | None
+) -> None:
+    assert replace(REFERENCE, by=by, between=between).value({"nodes": at}) == pytest.approx(value)
+
+
+def test_logarithms_and_a_line_differ_between_points() -> None:
+    curve = ((1.0, 100.0), (100.0, 1.0))
+    assert replace(REFERENCE, points=curve).value({"nodes": 10}) == pytest.approx(10)
+    assert replace(REFERENCE, points=curve, between="linear").value({"nodes": 10}) == pytest.approx(91)
+
+
+def test_a_projected_result_is_at_least_the_references_at_its_size() -> None:
+    campaign = results(holds="create >= {reference}")
+    campaign.pack = replace(campaign.pack, references=(REFERENCE,))
+    assert conditions(engine.judge_campaign(campaign.submission())) == []
+    campaign.pack = replace(campaign.pack, references=(replace(REFERENCE, points=((1.0, 500.0), (16.0, 8000.0))),))
+    (finding,) = conditions(engine.judge_campaign(campaign.submission()))
+    assert (finding.rule, finding.expected) == ("RES-01", ">= 2000")
+    campaign.pack = replace(campaign.pack, references=(replace(REFERENCE, points=((1.0, 1.0), (2.0, 2.0))),))
+    (finding,) = conditions(engine.judge_campaign(campaign.submission()))
+    assert (finding.rule, finding.checked, finding.message) == (
+        "RES-01", False, "create >= reference: no value of reference at this size"
+    )  # fmt: skip

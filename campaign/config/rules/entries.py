@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from campaign.config import values
 from campaign.config.rules import formulas, kinds, sweeps
@@ -10,7 +13,7 @@ from campaign.core import formula
 from campaign.core.keys import key, needed, record, switch
 from campaign.core.records import record_key
 from campaign.core.runs import Geometry
-from campaign.core.schema import Choice, ListOf, Number, Text, full_match, matching
+from campaign.core.schema import Choice, ListOf, MapOf, Number, Text, full_match, matching
 
 _SERIES = {values.SERIES: "1, 2, 4 ...", values.FREE: "several numbers of"}  # in words
 
@@ -343,6 +346,33 @@ class Requirement:
     def names(self) -> tuple[str, ...]:
         """The names in the condition whose values are measured: all but its placeholders."""
         return formula.Condition.parse(sweeps.without_placeholders(self.holds)).names
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A table of a reference's values by a size or a count, for conditions."""
+
+    id: str = needed(kinds.NAME, "its placeholder in conditions, without the braces")
+    by: str = needed(kinds.FORMULA, "what its points are of: a formula of counts and variables, such as `nodes`")
+    points: tuple[tuple[float, float], ...] = needed(
+        MapOf(values.INPUT, values.INPUT), "its values, each by the number that `by` gives: `{1: 310.2, 4: 85.1}`"
+    )
+    between: str = needed(
+        Choice(("linear", "logarithms")),
+        "how values between two points are interpolated: linearly, or so in the logarithms of both numbers; outside of "
+        "the points there is no value",
+    )
+    clause: str = needed(kinds.CLAUSE, "clause of the RFP that gives it")
+
+    def value(self, numbers: Mapping[str, float]) -> float | None:
+        """Its value at a run's point; None outside of its points."""
+        at, points = formula.value(self.by, numbers), sorted(self.points)
+        for (low, low_value), (high, high_value) in pairwise(points):
+            if low <= at <= high:
+                if self.between == "linear":
+                    return low_value + (high_value - low_value) * (at - low) / (high - low)
+                return float(low_value * (high_value / low_value) ** (math.log(at / low) / math.log(high / low)))
+        return None
 
 
 @dataclass(frozen=True, slots=True)

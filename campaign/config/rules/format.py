@@ -188,6 +188,10 @@ SCHEMA = KeyedMap(
         ListOf(record(entries.Requirement)),
         "conditions that the RFP requires of each run: on sizes and counts (GEO-05) and on results (RES-01)",
     ),
+    references=Field(
+        ListOf(record(entries.Reference), most=50, apart="id"),
+        "tables of a reference's values, interpolated at each run's point: `loop <= {reference}` in `requires`",
+    ),
     clauses=Field(
         ListOf(record(entries.Clause), most=200, apart="id"),
         "all demands of the document, each with how it is accounted for; then every `clause` of the pack must be one "

@@ -51,6 +51,7 @@ class RulePack:
     series: dict[str, tuple[str, ...]] = field(default_factory=dict)  # once unfolded: its members, by name in formulas
     plots: tuple[entries.Plot, ...] = ()
     requires: tuple[entries.Requirement, ...] = ()
+    references: tuple[entries.Reference, ...] = ()
     environment: tuple[entries.EnvironmentVariable, ...] = ()
     launchers: tuple[entries.AllowedLauncher, ...] = ()  # if there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from

@@ -215,8 +215,10 @@ def _launched_phases(pack: Values) -> list[str]:
 
 
 def check_demands(pack: Values) -> None:
-    """Report mistakes in what a pack demands: requirements, environment, energy and builds."""
+    """Report mistakes in what a pack demands: requirements, references, environment, energy and builds."""
     _check_requirements(pack)
+    for entry in pack.entries("references"):
+        _check_reference(entry, [*GEOMETRY, *sizes(pack)])
     _check_environment(pack)
     _check_energy(pack)
     _check_builds(pack)
@@ -231,7 +233,7 @@ def _check_requirements(pack: Values) -> None:
         if condition and (problem := facts.type_problem(condition)):
             entry.problem(problem, "holds")
         for name in sweeps.names(entry["holds"] or ""):
-            entry.require(name, [*GEOMETRY, *sizes(pack)], "holds")
+            entry.require(name, [*GEOMETRY, *sizes(pack), *ids(pack, "references")], "holds")
         if names and entry["over"] is not None:
             needed.add(
                 _check_condition_over(entry, names, pack) if entry["over"] else _check_condition(entry, names, pack)
@@ -247,6 +249,14 @@ def _check_requirements(pack: Values) -> None:
             pack.problem(
                 f"give both conditions on {subject} in `requires` and {rule} among `checks`, or neither", "requires"
             )
+
+
+def _check_reference(entry: Values, known_names: Sequence[str]) -> None:
+    for name in formula.names(entry["by"]) if entry["by"] else ():
+        entry.require(name, known_names, "by")
+    numbers = [number for point in entry["points"] or () for number in point if number is not None]
+    if len(numbers) < 4 or (entry["between"] == "logarithms" and min(numbers) <= 0):
+        entry.problem("allowed: two or more points, for logarithms of numbers above 0", "points")
 
 
 def _check_environment(pack: Values) -> None:
