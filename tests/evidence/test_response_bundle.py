@@ -286,10 +286,11 @@ def test_jobs_in_the_journal_of_another_part_are_no_question_by_the_accounting(s
 
 
 def test_another_pack_than_the_rfps_is_found(site: Path, tmp_path: Path) -> None:
+    other_rfp = RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: stream")
     own_path = tmp_path / "rfp.yaml"
-    own_path.write_text(RFP.replace("{id: slow, pack: crossroads-mdtest", "{id: slow, pack: stream"))
+    own_path.write_text(other_rfp)
     assert rfps.load(own_path).part("slow").pack == "stream"
-    bundle = verify_copy(site, tmp_path, lambda data: None, rfp=own_path)
+    bundle = verify_copy(site, tmp_path, lambda data: (data / "rfp.yaml").write_text(other_rfp), rfp=own_path)
     assert "EVD-04 slow: another rule pack than the RFP's" in violation_texts(bundle)
 
 
@@ -330,12 +331,12 @@ def test_the_parts_are_judged_by_the_packs_of_the_buyers_rfp(site: Path, tmp_pat
 
 def test_an_answer_to_an_earlier_version_of_the_rfp_is_open_and_no_contradiction(site: Path, tmp_path: Path) -> None:
     amended_file = tmp_path / "rfp.yaml"
-    amended_file.write_text(RFP.replace("version: 1", "version: 2", 1).replace("weight: 3", "weight: 30"))
+    amended_file.write_text(RFP.replace("version: 3", "version: 4", 1).replace("weight: 3", "weight: 30"))
     bundle = verify_copy(site, tmp_path, lambda data: None, rfp=amended_file)
     (finding,) = [finding for finding in bundle.findings if finding.rule == "EVD-05"]
     assert finding.open and not finding.violated
     assert finding.message.startswith(
-        "measured under version 1 of the RFP, yours is version 2; differs in version: 1, now 2"
+        "measured under version 3 of the RFP, yours is version 4; differs in version: 3, now 4"
     )
     assert violation_texts(bundle) == []
 
