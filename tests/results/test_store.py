@@ -688,6 +688,21 @@ def test_a_file_that_was_changed_or_removed_after_the_attempts_end_is_found(tmp_
     }
 
 
+@pytest.mark.parametrize("name", ["../../../secret", "deep/../../../../secret"])
+def test_a_journal_cannot_have_a_file_outside_of_the_attempts_folder_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    run, paths, digest = builders.run(), Paths(tmp_path / "results"), "0" * 64
+    with builders.filled_store(paths.root, [run]) as store:
+        store.note("ended", run=run.id, number=1, state="done", reason="", started=1, ended=2, files={name: digest})
+    (paths.attempt(run.id, 1) / "deep").mkdir(parents=True)
+    (paths.root / "secret").write_text("the buyer's")
+    monkeypatch.setattr(file_hashes.untrusted, "digest", lambda path: pytest.fail(f"{path} was opened"))
+    assert file_hashes.altered_files(paths, journal.read_chain(paths.journal)) == {
+        (run.id, 1): (Altered(name, digest, ""),)
+    }
+
+
 def test_a_text_of_the_database_that_is_not_utf_8_is_named_with_the_way_out(tmp_path: Path) -> None:
     store = builders.filled_store(tmp_path, [builders.run()])
     with store.transaction():
