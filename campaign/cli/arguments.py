@@ -47,6 +47,15 @@ VERIFY_STATUS = """exit status:
 5  as 4, for a rehearsal, which is never compliant"""
 
 
+TERMS_STATUS = """exit status:
+0  written; of accept: no decision is open
+1  of accept: records contradict each other, which no terms accept
+2  wrong usage
+4  of accept: decisions are open
+
+Without --decision and --all-of it asks for each on the terminal, and otherwise lists them."""
+
+
 ACCEPT_STATUS = """exit status:
 0  accepted
 1  rejected: a drawn cell is below the limit, or this is not a measurement of the sample
@@ -91,6 +100,13 @@ WAIVER_SIGNERS = Option(
     type=Path,
     metavar="FILE",
     help="public keys of those who may grant waivers (same format); without it waivers have no effect",
+)
+SACCT = Option(
+    "--sacct",
+    type=Path,
+    metavar="FILE",
+    help="Slurm's accounting as you have it, with which every job is compared; docs/evidence.md has the command that "
+    "writes it",
 )
 SIGNERS = Option("--signers", type=Path, metavar="FILE", help="trusted public keys (format of ssh's allowed_signers)")
 MAPPING = Option(
@@ -284,8 +300,7 @@ VERBS = (
         Option("--timestamp", action="append", type=Path, default=[], metavar="TSR",
                help="time stamp of a journal head or of the bundle (RFC 3161); repeatable, with --authority"),
         Option("--authority", type=Path, metavar="PEM", help="certificates of the authority that made the time stamps"),
-        Option("--sacct", type=Path, metavar="FILE", help="Slurm's accounting as you have it, with which every job "
-               "is compared; docs/evidence.md has the command that writes it"),
+        SACCT,
         OWN_PACK,
         Option("--terms", type=Path, metavar="TERMS", help="your terms: rules, keys, proof, and what you accept by "
                "name (campaign terms init); without them the status is never 0"),
@@ -300,13 +315,30 @@ VERBS = (
         directory("write the report of the re-evaluation to this directory"),
         FORCE,
     ], VERIFY_STATUS),
-    Verb("terms", "bundles", "write new terms for verifying offers by a rule pack or an RFP", [
-        Option("action", choices=("init",), metavar="init", help="write a new file"),
-        Option("file", nargs="?", type=Path, default=Path("terms.yaml"), metavar="FILE", writes="file",
-               help="new file (default: %(default)s); - prints it"),
-        Option("--rules", default=PACK, metavar="ID",
-               help="rule pack, or a path to one or to an RFP (default: %(default)s)"),
-        FORCE,
+    Verb("terms", "bundles", "your terms for offers: write new ones, or accept what is open in a bundle", [
+        Option("--rules", default=PACK, help=argparse.SUPPRESS),  # of `init`, before it
+    ], TERMS_STATUS, verbs=[
+        Verb("init", "bundles", "write new terms for verifying offers by a rule pack or an RFP", [
+            Option("file", nargs="?", type=Path, default=Path("terms.yaml"), metavar="FILE", writes="file",
+                   help="new file (default: %(default)s); - prints it"),
+            Option("--rules", default=argparse.SUPPRESS, metavar="ID",
+                   help=f"rule pack, or a path to one or to an RFP (default: {PACK})"),
+            FORCE,
+        ]),
+        Verb("accept", "bundles", "show each open decision of a bundle, and add those that you accept to your terms", [
+            Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
+            Option("terms", nargs="?", type=Path, default=Path("terms.yaml"), metavar="TERMS",
+                   help="your terms, in which the entries are written (default: %(default)s)"),
+            OF_BUNDLE,
+            Option("--decision", action="append", default=[], metavar="ID",
+                   help="accept this decision without asking, by the id that 'campaign verify' prints; repeatable"),
+            Option("--all-of", action="append", default=[], metavar="RULE",
+                   help="accept all decisions of this rule without asking; repeatable"),
+            Option("--by", default="", metavar="NAME", help="who accepts (default: asked on the terminal)"),
+            Option("--reason", default="", metavar="TEXT", help="why, with --decision and --all-of"),
+            SACCT,
+            JSON,
+        ], TERMS_STATUS),
     ]),
     Verb("sample", "bundles", "draw random cells from a bundle, to be measured again on the installed system", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
@@ -446,5 +478,5 @@ def parser() -> argparse.ArgumentParser:
             names = "|".join(subverb.name for subverb in listed.verbs)
             verbs = verb.add_subparsers(metavar=names, required=True)
             for subverb in listed.verbs:
-                add_verb(verbs, subverb)
+                add_verb(verbs, subverb, f"{listed.name} {subverb.name}")
     return top

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,7 @@ from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.paths import bundle_of_part
 from campaign.core.units import plural
 from campaign.evidence import bundle, provenance, submitted_table, terms, verify, verify_bundle, verify_text
+from campaign.evidence.bundle_decision import NOT_FULLY_CHECKED
 from campaign.report import decision, table
 from campaign.report.compare import rendering
 from campaign.report.compare.comparison import parse_terms
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from campaign.evidence.sample import Challenge  # with numpy, which takes a while
     from campaign.report.compare.offers import Offer
 
+Choice = tuple[decision.OpenDecision, str, str]  # a decision to accept, who accepts it, and why
 Compared = submitted_table.TableComparison | None  # None: no table was handed in, or nothing can be compared with it
 NOT_SAMPLED = "the bundle cannot be re-evaluated"
 
@@ -75,19 +79,20 @@ def pack(arguments: argparse.Namespace) -> int:
 
 def print_verification(arguments: argparse.Namespace) -> int:
     """Print the decision on a bundle; on one of several parts also the scores, and with --details each part."""
-    demands, rfp = _buyers_demands(arguments)
+    demands = _buyers_demands(arguments)
     verify.load_buyers_rules(demands)
     with verify_bundle.open_parts(arguments.bundle, arguments.part) as selection:
         junit_files = checked_files(arguments.junit, selection.parts, selection.is_response, arguments.force)
-        with verify_bundle.verify_parts(selection, demands, rfp) as verified:
+        with verify_bundle.verify_parts(selection, demands, arguments.rfp) as verified:
             comparison = _compare_table(arguments, verified)
             if arguments.json:
                 of_table = {"table": {"file": str(arguments.table), **asdict(comparison)}} if comparison else {}
                 print(json.dumps(verify_text.as_json(verified) | of_table, indent=1))
             elif verified.is_response:
-                show(verify_text.response_text(verified, columns(), arguments.details))
+                bundle_name = typed_path(arguments.bundle)
+                show(verify_text.response_text(verified, bundle_name, demands.terms, columns(), arguments.details))
             for part, verified_part in verified.parts.items():
-                _print_part(arguments, verified_part, part, verified.is_response, junit_files[part])
+                _print_part(arguments, verified_part, part, verified.is_response, junit_files[part], demands.terms)
             if verified.is_response and arguments.junit == STANDARD_OUTPUT:
                 write(verify_text.as_junit(verified.name, verified.parts.values()), arguments.junit, arguments)
             if comparison and not arguments.json:
@@ -101,6 +106,7 @@ def _print_part(
     part: str,
     is_of_several: bool,
     junit_file: Path | None,
+    buyers_terms: terms.OfferTerms | None,
 ) -> None:
     """Print the verification of a part, of several only with --details, and write the files that are asked for."""
     is_shown = not arguments.json and (arguments.details or not is_of_several)
@@ -109,7 +115,8 @@ def _print_part(
     if junit_file and not (is_of_several and junit_file == STANDARD_OUTPUT):  # one document of all is printed there
         write(verify_text.as_junit(verified.name, [verified]), junit_file, arguments)
     if is_shown:
-        show(verify_text.as_text(verified, columns(), part, arguments.details))
+        bundle_name = typed_path(arguments.bundle, part)
+        show(verify_text.as_text(verified, bundle_name, buyers_terms, columns(), arguments.details))
     if verified.evaluation is None:
         return
     if is_shown and arguments.details:
@@ -122,8 +129,8 @@ def _print_part(
         (say if arguments.json else show)(f"wrote {path}")
 
 
-def _buyers_demands(arguments: argparse.Namespace) -> tuple[verify.Buyer, Path | None]:
-    """What the buyer asks, and the buyer's RFP: as the terms say, and the options where they are given."""
+def _buyers_demands(arguments: argparse.Namespace) -> verify.Buyer:
+    """What the buyer asks: as the terms say, and the options where they are given."""
     demands = verify.Buyer(
         arguments.signers,
         arguments.nonce,
@@ -134,21 +141,7 @@ def _buyers_demands(arguments: argparse.Namespace) -> tuple[verify.Buyer, Path |
         arguments.authority,
         sacct=arguments.sacct,
     )
-    if not arguments.terms:
-        return demands, arguments.rfp
-    buyers_terms = terms.load(arguments.terms)
-    demands = replace(
-        demands,
-        signers=demands.signers or buyers_terms.signers,
-        nonce=demands.nonce or buyers_terms.nonce,
-        heads=tuple(dict.fromkeys((*demands.heads, *buyers_terms.received_heads))),
-        received=buyers_terms.received_heads,
-        rules=demands.rules or (None if buyers_terms.is_of_rfp else buyers_terms.rules),
-        waiver_signers=demands.waiver_signers or buyers_terms.waiver_signers,
-        authority=demands.authority or buyers_terms.authority,
-        terms=buyers_terms,
-    )
-    return demands, arguments.rfp or (Path(buyers_terms.rules) if buyers_terms.is_of_rfp else None)
+    return demands.with_terms(terms.load(arguments.terms)) if arguments.terms else demands
 
 
 def write_terms(arguments: argparse.Namespace) -> int:
@@ -157,6 +150,79 @@ def write_terms(arguments: argparse.Namespace) -> int:
     remark = f": replace the nonce, put the vendors' keys next to it, then '{verify_command}'"
     write(terms.new_terms(arguments.rules, file), arguments.file, arguments, remark)
     return OK
+
+
+def accept_decisions(arguments: argparse.Namespace) -> int:
+    """Write the acceptance of each decision that is chosen, one after another. Nothing that is accepted makes records
+    agree that contradict each other.
+    """
+    if (arguments.decision or arguments.all_of) and not arguments.by:
+        raise InputError("--by: missing; add the name of who accepts")
+    demands, accepted_ids = verify.Buyer(sacct=arguments.sacct).with_terms(terms.load(arguments.terms)), list[str]()
+    bundle = typed_path(arguments.bundle, arguments.part)
+    verify.load_buyers_rules(demands)
+    with (
+        verify_bundle.open_parts(arguments.bundle, arguments.part) as selection,
+        verify_bundle.verify_parts(selection, demands) as verified,
+    ):
+        decisions = [item for part in verified.parts.values() for item in part.decision.decisions]
+        decisions += verified.own_decisions
+    if verified.is_contradicted:
+        say(f"{bundle}: its records contradict each other, which no terms accept; see 'campaign verify {bundle}'")
+        return INCOMPLETE
+    for item, by, reason in _choices(arguments, decisions):
+        acceptance = terms.acceptance(item, by, date.today(), reason)
+        atomic.write(arguments.terms.resolve(), terms.with_acceptance(arguments.terms, acceptance))
+        accepted_ids.append(item.id)
+    number_open = len(decisions) - len(accepted_ids)
+    if arguments.json:
+        listed_decisions = [item.as_json() for item in decisions]
+        print(json.dumps({"format": 1, "decisions": listed_decisions, "accepted": accepted_ids}, indent=1))
+    else:
+        show(f"{plural(len(accepted_ids), 'decision')} accepted in {arguments.terms}; {number_open} open")
+    return NOT_FULLY_CHECKED if number_open else OK
+
+
+def _choices(arguments: argparse.Namespace, decisions: Sequence[decision.OpenDecision]) -> Iterator[Choice]:
+    """The decisions to accept, by options or as the terminal answers; without both, all are listed."""
+    if arguments.decision or arguments.all_of:
+        for option, names, key in (("--decision", arguments.decision, "id"), ("--all-of", arguments.all_of, "rule")):
+            open_names = dict.fromkeys(getattr(item, key) for item in decisions)
+            for name in (name for name in names if name not in open_names):
+                raise InputError(f"{option} {name}: no open decision; open are: {', '.join(open_names) or 'none'}")
+        for item in decisions:
+            if item.id in arguments.decision or item.rule in arguments.all_of:
+                yield item, arguments.by, arguments.reason
+    elif sys.stdin.isatty() and not arguments.json:
+        yield from _ask(decisions, arguments.by)
+    elif decisions and not arguments.json:
+        bundle = typed_path(arguments.bundle, arguments.part)
+        show(verify_text.decisions_text(decisions, bundle, terms.load(arguments.terms), columns()))
+
+
+def _ask(decisions: Sequence[decision.OpenDecision], by: str) -> Iterator[Choice]:
+    """Show each decision on the terminal, and give those that are accepted."""
+    refused_rules = []
+    for number, item in enumerate(decisions, 1):
+        show(f"\n{verify_text.open_decision_text(item, f'{number} of {len(decisions)}', columns())}")
+        while (answer := _answer("Accept? y: yes, n: no, s: skip: ")[:1].lower()) not in ("y", "n", "s"):
+            pass
+        if answer == "y":
+            while not by:
+                by = _answer("Your name: ")
+            yield item, by, _answer("Why (may be empty): ")
+        elif answer == "n":
+            refused_rules.append(item.rule)
+    if refused_rules:
+        show(f"Not accepted: {', '.join(refused_rules)}. Tell the vendor, who corrects it or explains it otherwise.")
+
+
+def _answer(question: str) -> str:
+    """A line from the terminal. Raises InputError at its end."""
+    print(question, end="", flush=True)
+    if line := sys.stdin.readline():
+        return line.strip()
+    raise InputError("the input has ended; what was accepted before is in the terms")
 
 
 def _file_name(output: Path, default: str) -> Path:
@@ -350,10 +416,11 @@ def build_again(arguments: argparse.Namespace) -> int:
 
 
 FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "terms init": write_terms,
+    "terms accept": accept_decisions,
     "bundle": pack,
     "head": show_head,
     "verify": print_verification,
-    "terms": write_terms,
     "sample": draw_sample,
     "accept": accept,
     "rebuild": build_again,

@@ -101,7 +101,8 @@ class Verb:
     verbs: Sequence[Verb] = ()  # of its own
 
 
-def add_verb(verbs: argparse._SubParsersAction[Any], listed: Verb) -> argparse.ArgumentParser:
+def add_verb(verbs: argparse._SubParsersAction[Any], listed: Verb, full_name: str = "") -> argparse.ArgumentParser:
+    """`full_name`: with that of the verb whose own it is; its module has the function of this name."""
     verb: argparse.ArgumentParser = verbs.add_parser(
         listed.name,
         aliases=listed.aliases,
@@ -112,7 +113,7 @@ def add_verb(verbs: argparse._SubParsersAction[Any], listed: Verb) -> argparse.A
     )
     outputs: dict[str, str] = {}
     checked_by_verb: set[str] = set()
-    verb.set_defaults(do=(listed.module, listed.name), outputs=outputs, checked_by_verb=checked_by_verb)
+    verb.set_defaults(do=(listed.module, full_name or listed.name), outputs=outputs, checked_by_verb=checked_by_verb)
     for entry in listed.options:
         alternatives = (entry,) if isinstance(entry, Option) else entry
         group = verb if isinstance(entry, Option) else verb.add_mutually_exclusive_group()

@@ -66,8 +66,8 @@ def _option(directory: str | None) -> str:
 
 
 FUNCTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
-    "start": start,
-    "stop": stop,
-    "status": show_status,
-    "env": print_environment,
+    "sandbox start": start,
+    "sandbox stop": stop,
+    "sandbox status": show_status,
+    "sandbox env": print_environment,
 }

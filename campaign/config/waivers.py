@@ -6,15 +6,12 @@ The signature of a waiver is over its `statement`, so that it holds only for thi
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import values
 from campaign.config.rules.kinds import RULE
-from campaign.core.findings import Finding
 from campaign.core.keys import key, needed
-from campaign.core.runs import Cell
 
 NAMESPACE = "campaign-waiver"  # for ssh-keygen -Y
 
@@ -50,11 +47,8 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """`accepted`: by whom, and when, the buyer's terms accept a finding about these cells; "" if they do not."""
-
     waivers: tuple[Granted, ...] = ()
     explanations: tuple[Explanation, ...] = ()
-    accepted: Callable[[Finding, Sequence[Cell]], str] = lambda _finding, _cells: ""
 
 
 NO_ANSWERS = Answers()

@@ -83,15 +83,6 @@ class Finding:
             "cells": list(map(str, self.cells)),
         }
 
-    @property
-    def acceptance_text(self) -> str:
-        """The text by which it is accepted: its explanation, or else the finding with what was found; both, if only the
-        buyer lifts it.
-        """
-        message = f"{self.message}: {self.actual}" if self.actual else self.message
-        text = f"{message} ({self.explained})" if self.lifted_by_buyer and self.explained else self.explained or message
-        return " ".join(text.split())
-
     def concerns(self, cell: Cell) -> bool:
         return not self.cells or cell in self.cells
 

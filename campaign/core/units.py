@@ -5,6 +5,7 @@ Durations are whole seconds: fractions are refused, and units that can be read i
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections import Counter
@@ -81,6 +82,14 @@ def listing(items: Iterable[str], limit: int = 8) -> str:
     """The first names, and the number of further ones."""
     names = list(items)
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def bound_listing(items: Iterable[str]) -> str:
+    """As `listing`; if it leaves names out, with a hash of all, so that the text is not that of any other names."""
+    names = list(items)
+    text = listing(names)
+    digest = hashlib.sha256("\n".join(names).encode(errors="surrogateescape")).hexdigest()
+    return text if text == ", ".join(names) else f"{text} (SHA-256 of all: {digest})"
 
 
 def parse_duration(text: str) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from campaign.core.errors import INCOMPLETE, OK, typed_path
@@ -25,10 +26,12 @@ from campaign.report.decision import (
     YOU,
     Compliance,
     DecisionBlock,
+    OpenDecision,
     Question,
     SortedFindings,
     Step,
     compliance_verdict,
+    open_decisions,
 )
 from campaign.results.cells import Row
 
@@ -78,7 +81,7 @@ class BundleFacts:
     signature: str  # whose it is, or the key; "" if there is none
     trusted: bool
     copy: RulesCopy
-    terms: bool  # the buyer's terms were given
+    terms: Path | None  # the buyer's
     proofs: tuple[str, ...] = ()  # of `terms.PROOFS`
     source: bool = False  # the benchmark's source is in it
     part: str = ""  # of an RFP
@@ -113,7 +116,7 @@ class BundleDecision:
     consistent: bool
     evidence: EvidenceAnswer
     kept: str  # kept, VIOLATED or open
-    undecided: tuple[Finding, ...]  # what the buyer has not accepted yet
+    decisions: tuple[OpenDecision, ...]  # what the buyer has not accepted yet
     unprovable: tuple[str, ...]  # rules of which the outputs of these programs show nothing
     rules: str
     rules_sha256: str
@@ -133,9 +136,11 @@ class BundleDecision:
         return MEANING[self.outcome][2]
 
     def as_json(self) -> dict[str, Any]:
-        undecided = [finding.as_json() | {"text": finding.acceptance_text} for finding in self.undecided]
-        fields, sentence = asdict(replace(self, undecided=())), self.block.sentence
-        fields["decision"] = fields.pop("block")
+        undecided = [
+            finding.as_json() | {"text": decision.text} for decision in self.decisions for finding in decision.findings
+        ]
+        fields, sentence = asdict(replace(self, decisions=())), self.block.sentence
+        fields["decision"], fields["decisions"] = fields.pop("block"), [item.as_json() for item in self.decisions]
         summary = {"undecided": undecided, "sampled": 0, "reasons": sentence, "sentence": sentence}
         return fields | summary | {"exit_status": self.exit_status}
 
@@ -165,7 +170,11 @@ def decide_on_bundle(facts: BundleFacts, of_bundle: Sequence[Finding], submissio
         consistent=submission is not None and {finding.rule for finding in groups.contradicted} <= {"EVD-01", "EVD-03"},
         evidence=_evidence_answer(groups, submission is not None),
         kept=groups.about_rules.state,
-        undecided=tuple(groups.about_rules.undecided),
+        decisions=(
+            *open_decisions(groups.about_rules.undecided, [row.cell for row in rows], facts.part),
+            # No campaign file explains what is asked about the bundle itself.
+            *open_decisions((finding for finding in of_bundle if finding.unanswered), (), facts.part),
+        ),
         unprovable=groups.about_rules.unprovable,
         rules=f"{submission.pack.id} {submission.pack.version}" if submission else "",
         rules_sha256=submission.pack.digest if submission else "",
@@ -272,7 +281,7 @@ def _questions(
         rows, f", measured {' to '.join(days)} on {places or 'unknown file systems'}" if decided.measured_from else ""
     )
     yield decision.rules_question(groups.about_rules, "you", f"SHA-256 {decided.rules_sha256[:12]}…")
-    yield decision.decisions_question(groups.about_rules, "all accepted by name" if facts.terms else "nothing waits")
+    yield decision.decisions_question(decided.decisions, "all accepted by name" if facts.terms else "nothing waits")
     missing_proofs = []
     if buyers.SAMPLE not in facts.proofs:
         missing_proofs.append("nothing measured again")
@@ -304,8 +313,8 @@ def _steps(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, i
     yield from decision.vendor_steps([*groups.about_rules.violated, *vendors_open])
     if buyers_findings := [*unproven.get(Move.BUYER, ()), *groups.about_rules.by_move(Move.BUYER)]:
         yield Step(YOU, decision.first_finding(buyers_findings))
-    if decided.undecided and facts.terms:
-        yield Step(YOU, "add what you accept to your terms, from the entries below")
+    if decided.decisions and facts.terms:
+        yield Step(YOU, f"campaign terms accept {typed_path(facts.name, facts.part)} {typed_path(facts.terms)}")
     elif not facts.terms:
         rules = "RFP" if facts.part else decided.rules.partition(" ")[0] or "ID"
         yield Step(YOU, f"campaign terms init terms.yaml --rules {rules}, then verify with --terms")

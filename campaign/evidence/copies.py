@@ -18,7 +18,7 @@ from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.runs import State
 from campaign.core.strict_yaml import quoted
-from campaign.core.units import listing, utc
+from campaign.core.units import bound_listing, listing, utc
 from campaign.evidence import provenance, replay
 from campaign.evidence.derived_files import differing_files, read_text
 from campaign.evidence.job_scripts import check_command_lines, check_scripts
@@ -202,7 +202,7 @@ def check_accounting(
         yield to_explain(
             "the accounting that you gave has jobs of this campaign that are not in its journal",
             "only jobs of the journal",
-            listing(campaign_jobs),
+            bound_listing(campaign_jobs),
         )
     results = tuple(_with_accounting(case, of_jobs.get(case.attempt.job_id or "", ())) for case in submission.results)
     findings = engine.judge_by_rules(engine.RULES, {"EVD-07"}, replace(submission, results=results), CAMPAIGN)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ _NUMBER_KEYS = (
     "attempt",
     "source",
 )
+_NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,?\d{3})+(?:\.\d+)?(?![\w.,]*\d)")
 _CSV_KEYS = (*_NUMBER_KEYS[:-1], "file", "line")
 _VERDICT_KEYS = ("campaign", "rules", "profile", "verdict", "headline", "cells")
 _CRATE_KEYS = ("@id", "@type", "value", "unitText", "object", "result")
@@ -133,9 +134,16 @@ _STATED: Mapping[str, Callable[[str], Any]] = {
 _IN_EVERY_VERSION = ("tables/table.json", "tables/table.csv", "findings.json", "verdict.json")
 
 
+def foreign_numbers(stored: str, derived_texts: Iterable[str]) -> list[str]:
+    """The numbers from 1,000 in a text that no derived text has."""
+    derived_numbers = {number.replace(",", "") for text in derived_texts for number in _NUMBER.findall(text)}
+    return [number for number in _NUMBER.findall(stored) if number.replace(",", "") not in derived_numbers]
+
+
 def has_same_meaning(name: str, data: Path, derived: str) -> bool:
     """Whether a file of an earlier version states what this one derives: numbers with their log lines, status of
-    results, clauses, violated rules, verdict, origins of binaries. Texts for reading may be worded in any way.
+    results, clauses, violated rules, verdict, origins of binaries. Texts for reading may be worded in
+    any way; `foreign_numbers` are asked about.
     """
     if not (data / name).exists():
         return name not in _IN_EVERY_VERSION

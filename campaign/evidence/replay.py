@@ -20,7 +20,6 @@ from campaign.config.definition import Definition, open_campaign, signed_answers
 from campaign.config.format import Campaign
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
-from campaign.config.waivers import NO_ANSWERS
 from campaign.core import bagit
 from campaign.core.decode import decode
 from campaign.core.errors import InputError
@@ -38,6 +37,7 @@ from campaign.report import amendments, clauses, decision, findings_view, table
 
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
+Accepted = Callable[[Sequence[Finding], Sequence[Cell]], Mapping[Finding, Finding]]
 CLAUSES = ("tables/clauses.csv", "tables/clauses.json")  # if the pack lists those of its document
 
 
@@ -104,11 +104,13 @@ def read_names(evidence: Path) -> BundleNames:
 
 @dataclass(frozen=True, slots=True)
 class BuyersTerms:
-    """The buyer's rules: `pack` instead of the one in the evidence, and whose waivers count."""
+    """The buyer's rules: `pack` instead of the one in the evidence, whose waivers count, and which findings about these
+    cells are accepted.
+    """
 
     pack: Path | None
     waiver_signers: Path | None
-    accepted: Callable[[Finding, Sequence[Cell]], str] = NO_ANSWERS.accepted
+    accepted: Accepted
 
 
 def reevaluate(evidence: Path) -> Evaluation:
@@ -135,6 +137,8 @@ def evaluate(evidence: Path, chain: Chain | None, terms: BuyersTerms | None = No
     """Judge the evidence by the vendor's terms, or by others. Raises as `reevaluate` does."""
     with _open_evidence(evidence, terms) as (definition, named_files):
         submission = _without_paths(campaign_state.recorded_submission(definition, True, chain), str(evidence))
+        accepted = terms.accepted(submission.all_findings, submission.cells) if terms else {}
+        submission = _with_changed_findings(submission, lambda finding: accepted.get(finding, finding))
     return Evaluation(submission, _render_files(submission), named_files, chain)
 
 
@@ -155,9 +159,7 @@ def _open_evidence(evidence: Path, terms: BuyersTerms | None) -> Iterator[tuple[
             definition,
             campaign=replace(definition.campaign, rules=record.rules, results=evidence / "results"),
             pack=replace(definition.pack, path=Path(record.pack)),
-            answers=replace(signed_answers(definition, terms.waiver_signers), accepted=terms.accepted)
-            if terms
-            else definition.answers,
+            answers=signed_answers(definition, terms.waiver_signers) if terms else definition.answers,
         )
         yield definition, {Path(path): place for path, place in files.items()}
 
@@ -177,22 +179,22 @@ def _without_paths(submission: Submission, evidence: str) -> Submission:
     def shortened(text: str) -> str:
         return text.replace(f"{evidence}/", "")
 
-    def shorten_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        return tuple(
-            replace(
-                finding,
-                wording=shortened(finding.wording),
-                expected=shortened(finding.expected),
-                actual=shortened(finding.actual),
-                values={name: shortened(value) for name, value in finding.values.items()},
-            )
-            for finding in findings
+    def shorten_finding(finding: Finding) -> Finding:
+        return replace(
+            finding,
+            wording=shortened(finding.wording),
+            expected=shortened(finding.expected),
+            actual=shortened(finding.actual),
+            values={name: shortened(value) for name, value in finding.values.items()},
         )
 
-    rows = tuple(
-        replace(row, findings=shorten_findings(row.findings), note=shortened(row.note)) for row in submission.rows
-    )
-    return replace(submission, rows=rows, findings=shorten_findings(submission.findings))
+    rows = tuple(replace(row, note=shortened(row.note)) for row in submission.rows)
+    return _with_changed_findings(replace(submission, rows=rows), shorten_finding)
+
+
+def _with_changed_findings(submission: Submission, change: Callable[[Finding], Finding]) -> Submission:
+    rows = tuple(replace(row, findings=tuple(map(change, row.findings))) for row in submission.rows)
+    return replace(submission, rows=rows, findings=tuple(map(change, submission.findings)))
 
 
 def _render_files(submission: Submission) -> dict[str, str]:

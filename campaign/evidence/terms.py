@@ -1,6 +1,7 @@
 """The buyer's terms: what an offer must show, and what the buyer accepts of it by name (docs/evidence.md).
 
-Without terms nothing is accepted: what waits for the buyer is printed in the form of these keys, to be copied.
+Without terms nothing is accepted. An acceptance holds for the facts that it names: for what was found, in which cells,
+with which explanation.
 """
 
 from __future__ import annotations
@@ -9,29 +10,35 @@ import datetime
 import fnmatch
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from posixpath import normpath
 
 from campaign.config import format, rfp, values
 from campaign.config.rules import packs
 from campaign.config.rules.kinds import RULE
 from campaign.core import keys, schema
-from campaign.core.findings import Finding, Severity
-from campaign.core.grouping import grouped
+from campaign.core.errors import InputError, typed_path
+from campaign.core.findings import Finding
 from campaign.core.runs import Cell, matches
-from campaign.core.strict_yaml import has_key
+from campaign.core.strict_yaml import Document, Mapping, Scalar, has_key
 from campaign.core.units import listing
 from campaign.judge.findings import unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.judge.system_description import mounted_types
-from campaign.results.cells import patterns
+from campaign.report.decision import LONGEST, OpenDecision, open_decisions
 
 HEAD, NONCE, TIMESTAMP, SAMPLE, REBUILD = "head", "nonce", "timestamp", "sample", "rebuild"
 PROOFS = (NONCE, HEAD, TIMESTAMP, SAMPLE, REBUILD)
 EVERYWHERE = "*/*/*/*"
+_WRITTEN = ("rule", "part", "cells", "text", "facts", "reason", "by", "date")
+_CELLS = schema.matching(
+    r"[^/\s]+(/[^/\s]+){3}(, [^/\s]+(/[^/\s]+){3})*",
+    "target/launch/files/operation, with * for any; of several, each after a comma",
+    longest=20_000,
+)
 _HASH = schema.matching("[0-9a-f]{64}", "the head of a journal: 64 hexadecimal digits")
 _PATTERN = schema.Text("a text, with * for any", longest=500)
 
@@ -39,11 +46,35 @@ _PATTERN = schema.Text("a text, with * for any", longest=500)
 @dataclass(frozen=True, slots=True)
 class Acceptance:
     rule: str = keys.needed(RULE, "the rule of the finding")
-    text: str = keys.needed(values.PROSE, "the explanation, or the finding itself, word by word as `verify` prints it")
+    text: str = keys.needed(
+        replace(values.PROSE, longest=LONGEST), "what was found, with the vendor's explanation, word by word"
+    )
     by: str = keys.needed(values.LINE, "who accepts it")
     date: datetime.date = keys.needed(values.DAY, "on which day")
-    cells: str = keys.key(values.CELLS, "the cells in which it is accepted", EVERYWHERE)
+    facts: str = keys.key(
+        schema.matching("[0-9a-f]{64}", "the SHA-256 of a decision: 64 hexadecimal digits"),
+        "the SHA-256 of everything that was found, from `campaign terms accept`",
+        "",
+        says_default="none: then the text has to be the finding itself",
+    )
+    cells: str = keys.key(_CELLS, "the cells in which it is accepted", EVERYWHERE)
     part: str = keys.key(format.NAME, "the only part of an RFP in which it is accepted", "", says_default="every part")
+    reason: str = keys.key(values.PROSE, "why it is accepted", "", says_default="none")
+
+    def holds_for(self, decision: OpenDecision) -> bool:
+        """Whether it is about what was found; its cells aside."""
+        return (
+            self.rule == decision.rule
+            and self.part in ("", decision.part)
+            and " ".join(self.text.split()) == decision.text
+            and (self.facts == decision.facts if self.facts else decision.is_stated)
+        )
+
+    def as_entry(self, indent: str) -> str:
+        """The entry as it is written in terms."""
+        fields = {name: str(value) for name in _WRITTEN if (value := getattr(self, name))}
+        lines = [f"{name}: {json.dumps(text, ensure_ascii=False)}" for name, text in fields.items()]
+        return f"{indent}- " + f"\n{indent}  ".join(lines) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +129,10 @@ class OfferTerms:
     mounts: tuple[str, ...] = keys.key(
         schema.ListOf(_PATTERN), "types of file systems that results may be measured on", says_default="any"
     )
-    launchers: tuple[str, ...] = keys.key(
-        schema.ListOf(_PATTERN), "programs with their words that may stand before the benchmark", says_default="none"
-    )
-    preloads: tuple[str, ...] = keys.key(
-        schema.ListOf(_PATTERN), "libraries that may be loaded into the benchmark", says_default="none"
-    )
     accept: tuple[Acceptance, ...] = keys.key(
         schema.ListOf(keys.record(Acceptance), most=1000),
-        "what is accepted by name: results that were declined or projected, explanations, changes of the source",
+        "what is accepted by name: results that were declined or projected, explanations, changes of the source, "
+        "libraries and programs around the benchmark",
     )
 
     @property
@@ -118,29 +144,35 @@ class OfferTerms:
     def is_of_rfp(self) -> bool:
         return has_key(Path(self.rules), "parts")
 
-    def accepted_by(self, finding: Finding, cells: Sequence[Cell], part: str = "") -> str:
-        """Who has accepted a finding, and when, by an entry for each of its cells; "" if nobody has. Never a violation
-        that a vendor can fix.
-        """
-        if finding.severity is Severity.ERROR and not finding.lifted_by_buyer:
-            return ""
-        libraries = [normpath(library) for library in finding.values.get("library", "").replace(":", " ").split()]
-        launcher = finding.values.get("launcher", "")
-        if libraries and all(_is_allowed(library, self.preloads) for library in libraries):
-            return "preloads of the terms"
-        if launcher and _is_allowed(launcher, self.launchers):
-            return "launchers of the terms"
-        entries = [
-            entry
-            for entry in self.accept
-            if entry.rule == finding.rule
-            and " ".join(entry.text.split()) == finding.acceptance_text
-            and entry.part in ("", part)
-            and (not cells or any(matches(cell, entry.cells) for cell in cells))  # none: about the bundle
-        ]
-        if not all(any(matches(cell, entry.cells) for entry in entries) for cell in cells):
+    def accepted_by(self, decision: OpenDecision) -> str:
+        """Who has accepted it, and when, by entries for all of its cells; "" if nobody has."""
+        entries = [entry for entry in self.accept if entry.holds_for(decision)]
+        accepted_cells = [pattern for entry in entries for pattern in entry.cells.split(", ")]
+        if not all(any(matches(cell, pattern) for pattern in accepted_cells) for cell in decision.cells):
             return ""
         return "; ".join(dict.fromkeys(f"{entry.by}, {entry.date}" for entry in entries))
+
+    def accept_findings(
+        self, findings: Iterable[Finding], universe: Sequence[Cell], part: str = ""
+    ) -> dict[Finding, Finding]:
+        """The findings that wait and are accepted, each with the finding that says by whom. Never a violation that a
+        vendor can fix. `universe`: all cells.
+        """
+        waiting_findings = (finding for finding in findings if finding.undecided or finding.open)
+        return {
+            finding: replace(finding, waived=by)
+            for decision in open_decisions(waiting_findings, universe, part)
+            if (by := self.accepted_by(decision))
+            for finding in decision.findings
+        }
+
+    def outdated_entries(self, decision: OpenDecision) -> list[Acceptance]:
+        """Entries that name only the vendor's explanation, which binds no fact."""
+        return [
+            entry
+            for entry in self.accept
+            if not entry.facts and (entry.rule, " ".join(entry.text.split())) == (decision.rule, decision.explanation)
+        ]
 
     def missing_proofs(self, proofs: Collection[str]) -> Iterator[Finding]:
         """What these terms ask for and was not given."""
@@ -177,7 +209,12 @@ def _is_allowed(text: str, allowed: Iterable[str]) -> bool:
 
 def load(path: Path) -> OfferTerms:
     """Read the terms. Raises InputError with everything that is wrong in them."""
-    return keys.load(OfferTerms, path, partial(_check, path), path=path.absolute())
+    for key in filter(partial(has_key, path), ("launchers", "preloads")):
+        raise InputError(
+            f"{path}: {key}: a pattern of names says nothing about what such a file does; remove the key, and accept "
+            f"each program or library that was found: campaign terms accept BUNDLE {typed_path(path)}"
+        )
+    return keys.load(OfferTerms, path, partial(_check, path), path=path)
 
 
 def _check(path: Path, read: schema.Values) -> None:
@@ -193,21 +230,36 @@ def _check(path: Path, read: schema.Values) -> None:
             read.problem(f"asks for a {proof}, and {source} is missing; add it", "proof")
 
 
-def acceptance_entries(findings: Iterable[Finding], universe: Sequence[Cell], part: str = "") -> str:
-    """Entries of `accept` for findings, without the name and day that make them hold."""
-    cells_by_text = grouped(((finding.rule, finding.acceptance_text), finding.cells) for finding in findings)
-    entries = []
-    for (rule, text), cells in cells_by_text.items():
-        cell_patterns = [EVERYWHERE]
-        if all(cells):
-            cell_patterns = patterns((cell for pattern in cells for cell in pattern), universe)
-        of_part = f", part: {part}" if part else ""
-        entries += [
-            f"  - {{rule: {rule}, cells: {json.dumps(pattern)}{of_part}, text: {json.dumps(text, ensure_ascii=False)}, "
-            'by: "", date: ""}'
-            for pattern in cell_patterns
-        ]
-    return "\n".join(["accept:", *entries]) if entries else ""
+def acceptance(decision: OpenDecision, by: str, day: datetime.date, reason: str) -> Acceptance:
+    """The acceptance of a decision."""
+    cells = ", ".join(decision.patterns) or EVERYWHERE
+    return Acceptance(decision.rule, decision.text, by, day, decision.facts, cells, decision.part, reason)
+
+
+def with_acceptance(path: Path, acceptance: Acceptance) -> str:
+    """The text of terms with one more entry of `accept`, before the others; everything else stays as it is written.
+    Raises InputError with the entry if it does not fit there.
+    """
+    text, root = path.read_bytes().decode(), Document.open(path).root
+    lines = text.splitlines(keepends=True)
+    pairs = root.pairs if isinstance(root, Mapping) else ()
+    accept_line = next((key.line for key, _ in pairs if isinstance(key, Scalar) and key.text == "accept"), 0)
+    if not accept_line:
+        lines += ["\n" * (2 - text.endswith("\n")), "accept:\n"]
+        accept_line = len(lines)
+    lines[accept_line - 1] = re.sub(r"\[\s*\]", "", lines[accept_line - 1])
+    indent = next((re.split("[^ ]", line)[0] for line in lines[accept_line:] if line.lstrip().startswith("-")), "  ")
+    changed_text = "".join([*lines[:accept_line], acceptance.as_entry(indent), *lines[accept_line:]])
+    try:
+        document = Document(changed_text.encode(), str(path))
+        keys.record(OfferTerms).read(document.root, (), document)
+        document.finish()
+    except InputError as error:
+        raise InputError(
+            f"{path}: accept: no entry can be added in this form; begin each entry on a line of its own, with a dash. "
+            f"Nothing was written; with the entry below it would be wrong: {error}\n{acceptance.as_entry('')}"
+        ) from error
+    return changed_text
 
 
 _TEXT = """\
@@ -229,12 +281,10 @@ proof: [nonce]
 # heads: [{{head: HASH, received: "2026-11-22"}}]   # of one offer; for several, pass --head
 # authority: tsa.pem
 
-# What may be measured on, and what may stand around the benchmark; * is any text.
+# What may be measured on; * is any text.
 # mounts: [lustre, beegfs]
-# launchers: ["numactl *"]
-# preloads: [/opt/darshan/*]
 
-# What you accept by name. `verify` prints the entries that an offer still needs.
+# What you accept by name: campaign terms accept BUNDLE {name} shows each open decision of an offer, and adds its entry.
 # accept:
 #   - {{rule: CMP-03, cells: "nfs/*/*/*", text: "declined: not offered", by: A. Buyer, date: "2026-11-26"}}
 """
@@ -247,6 +297,6 @@ def new_terms(rules: str, file: Path) -> str:
     return _TEXT.format(title=document.title, name=file.name, rules=place, version=document.version)
 
 
-def shown_proofs(terms: OfferTerms, head: str) -> Mapping[str, ShownProof]:
+def shown_proofs(terms: OfferTerms, head: str) -> dict[str, ShownProof]:
     """What the buyer says was shown of the bundle with this head."""
     return {proof.proof: proof for proof in terms.shown if proof.head == head}

@@ -7,7 +7,7 @@ this machine.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -17,13 +17,13 @@ from pathlib import Path
 from campaign import __version__
 from campaign.config.rules import packs
 from campaign.config.rules.pack import RulePack
-from campaign.config.waivers import NO_ANSWERS, Waiver
+from campaign.config.waivers import Waiver
 from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.errors import CampaignError, InputError, reraise_machine_problem
 from campaign.core.escaping import plain
 from campaign.core.findings import Finding, Severity
-from campaign.core.runs import Cell
 from campaign.core.strict_yaml import quoted
+from campaign.core.units import bound_listing
 from campaign.evidence import (
     bundle,
     copies,
@@ -63,6 +63,20 @@ class Buyer:
     sacct: Path | None = None  # Slurm's accounting, as the buyer has it
     other_jobs: frozenset[str] = frozenset()  # names of jobs in the journals of the RFP's other parts
     received: Mapping[str, date | None] = field(default_factory=dict)  # the days on which heads arrived
+
+    def with_terms(self, terms: OfferTerms) -> Buyer:
+        """What the terms say, and what is given here besides."""
+        return replace(
+            self,
+            signers=self.signers or terms.signers,
+            nonce=self.nonce or terms.nonce,
+            heads=tuple(dict.fromkeys((*self.heads, *terms.received_heads))),
+            received=terms.received_heads,
+            rules=self.rules or (None if terms.is_of_rfp else terms.rules),
+            waiver_signers=self.waiver_signers or terms.waiver_signers,
+            authority=self.authority or terms.authority,
+            terms=terms,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +171,9 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
     """Verify the bundle of a part that was read. `name`: of the entire bundle."""
     buyers_pack = load_buyers_rules(buyer)
     accounting_rows = copies.read_accounting(buyer.sacct) if buyer.sacct else []
-    accepted_by = partial(buyer.terms.accepted_by, part=buyer.part) if buyer.terms else NO_ANSWERS.accepted
+    accepted_by: replay.Accepted = (
+        partial(buyer.terms.accept_findings, part=buyer.part) if buyer.terms else lambda *_: {}
+    )
     data = bag.root / "data"
     signature = read_signature(bag, buyer)
     tool, problem, evaluation, buyers_evaluation = "", "", None, None
@@ -212,13 +228,13 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
         *complete_findings("EVD-01", BUNDLE, check_manifests(bag.problems)),
         *complete_findings("EVD-03", BUNDLE, check_signature(signature, buyer.signers is not None)),
         *complete_findings("EVD-04", BUNDLE, check_reevaluation(differences, reworded, problem, tool)),
+        *complete_findings("EVD-04", BUNDLE, _check_reworded_texts(data, reworded, evaluation, tool)),
         *complete_findings("EVD-02", BUNDLE, journal_findings),
         *complete_findings("EVD-05", BUNDLE, rules.findings()),
         *(_check_evaluation(bag, evaluation, tool, buyer, accounting_rows) if evaluation else ()),
     )
-    findings = tuple(
-        replace(finding, waived=accepted_by(finding, ())) if finding.open else finding for finding in findings
-    )
+    changes = accepted_by(findings, ())
+    findings = tuple(changes.get(finding, finding) for finding in findings)
     buyers_evaluation = buyers_evaluation and _without_bundle_rules(buyers_evaluation)
     submission = buyers_evaluation.submission if buyers_evaluation else None
     facts = BundleFacts(
@@ -226,7 +242,7 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
         (signature.signer or signature.key) if signature else "",
         bool(signature and signature.signer),
         rules.copy,
-        buyer.terms is not None,
+        buyer.terms.path if buyer.terms else None,
         proofs,
         (data / provenance.SOURCE).is_file(),
         buyer.part,
@@ -243,7 +259,7 @@ def _evaluate_by_buyer(
     chain: journal.Chain | None,
     rules: replay.Rules,
     waiver_signers: Path | None,
-    accepted: Callable[[Finding, Sequence[Cell]], str],
+    accepted: replay.Accepted,
 ) -> tuple[replay.Evaluation, replay.Rules]:
     """The campaign by the buyer's rules; by the vendor's if they were amended so that its file does not fit them."""
     try:
@@ -365,6 +381,22 @@ def check_reevaluation(
             tool=tool,
             files=", ".join(reworded),
         )
+
+
+def _check_reworded_texts(
+    data: Path, reworded: Sequence[str], evaluation: replay.Evaluation | None, tool: str
+) -> Iterator[Finding]:
+    """EVD-04: a text in the words of another version has no numbers that the evidence does not give."""
+    derived_texts = evaluation.files.values() if evaluation else ()
+    for name in reworded:
+        text = derived_files.read_text(data / name) if name.endswith(".txt") else None
+        if numbers := derived_files.foreign_numbers(text or "", derived_texts):
+            yield unchecked_by_buyer(
+                "{name} has numbers that the evidence does not give: {numbers}; verify with {tool}, which made it",
+                name=name,
+                numbers=bound_listing(numbers),
+                tool=tool,
+            )
 
 
 def _without_bundle_rules(evaluation: replay.Evaluation) -> replay.Evaluation:

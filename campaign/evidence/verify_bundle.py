@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from campaign.config import response
 from campaign.config import rfp as rfps
-from campaign.config.waivers import NO_ANSWERS
 from campaign.core import bagit, journal, timestamps
 from campaign.core.errors import CampaignError, InputError
 from campaign.core.findings import Finding, Move, Severity
@@ -32,7 +32,7 @@ from campaign.evidence.terms import PROOFS
 from campaign.judge.findings import complete_findings, note, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.report import amendments, decision
-from campaign.report.decision import VENDOR, YOU, DecisionBlock, Question, Step
+from campaign.report.decision import VENDOR, YOU, DecisionBlock, OpenDecision, Question, Step, open_decisions
 from campaign.report.rfp_judgement import RfpJudgement, judge_rfp
 from campaign.report.rfp_response import part_questions, parts_question, rfp_questions, worst_first
 
@@ -90,6 +90,17 @@ class VerifiedBundle:
         return are_parts_intact and not any(finding.severity is Severity.ERROR for finding in self.findings)
 
     @property
+    def own_decisions(self) -> list[OpenDecision]:
+        """What the buyer has not accepted yet of the parts together."""
+        return open_decisions((finding for finding in self.judgement.findings if finding.undecided), ())
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether its records contradict each other."""
+        answers = {part.decision.evidence for part in self.parts.values()}
+        return EvidenceAnswer.CONTRADICTED in answers or any(finding.violated for finding in self.findings)
+
+    @property
     def submissions(self) -> dict[str, Submission]:
         """The re-evaluated campaigns of the parts that can be."""
         parts = self.parts.items()
@@ -117,10 +128,9 @@ class VerifiedBundle:
         contradictory = [part for part, part_decision in decisions.items() if not part_decision.consistent]
         reason = f"the records of {listing(contradictory)} do not agree" if contradictory else ""
         proofs = set(PROOFS).intersection(*(verified.proofs for verified in self.parts.values()))
-        answers = {part_decision.evidence for part_decision in decisions.values()}
         return decision_block(
             self.outcome,
-            bool(violations) or EvidenceAnswer.CONTRADICTED in answers,
+            self.is_contradicted,
             (self.name, *rules),
             (
                 Question(
@@ -159,9 +169,11 @@ def verify_parts(
     selection: OpenBundle, buyer: verify.Buyer, buyers_file: Path | None = None
 ) -> Iterator[VerifiedBundle]:
     """Verify each part, and that together they are what the bundle says; the evaluated campaigns' files exist within
-    the context. `buyers_file`: the buyer's own RFP, by whose packs the parts are judged.
+    the context. `buyers_file`: the buyer's own RFP, if the terms do not name it, by whose packs the parts are judged.
     """
     bag = selection.bag
+    if buyers_file is None and buyer.terms and buyer.terms.is_of_rfp:
+        buyers_file = Path(buyer.terms.rules)
     if buyer.rules and selection.is_response:
         raise InputError("--rules: is for one part; name it with --part, or pass your RFP with --rfp")
     rfp, rfp_findings = _choose_rfp(bag, buyers_file) if selection.is_response or buyers_file else (None, [])
@@ -207,8 +219,9 @@ def _response(
         *complete_findings("EVD-05", verify.BUNDLE, rfp_findings),
     )
     missing = [part.id for part in rfp.unanswered(parts)] if rfp else []
-    accepted = buyer.terms.accepted_by if buyer.terms else NO_ANSWERS.accepted
-    judgement = judge_rfp(rfp, submissions, _read_answers(bag, submissions), accepted) if rfp else RfpJudgement()
+    judged_with = [partial(buyer.terms.accept_findings, universe=())] if buyer.terms else []
+    answers = _read_answers(bag, submissions)
+    judgement = judge_rfp(rfp, submissions, answers, *judged_with) if rfp else RfpJudgement()
     return VerifiedBundle(selection.path.name, rfp, findings, parts, tuple(missing), judgement)
 
 

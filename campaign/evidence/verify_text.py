@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
+from campaign.core.errors import typed_path
 from campaign.core.escaping import plain
 from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.journal import Chain
-from campaign.core.units import POINT_AS_SEPARATOR, plural
-from campaign.evidence import terms
+from campaign.core.units import POINT_AS_SEPARATOR, listing, plural
 from campaign.evidence.replay import Evaluation
 from campaign.evidence.submitted_table import TableComparison
+from campaign.evidence.terms import OfferTerms
 from campaign.evidence.verify import VerifiedPart
 from campaign.evidence.verify_bundle import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
-from campaign.report import contents, findings_view, junit, printing
-from campaign.report.decision import decision_text
+from campaign.report import contents, decision, findings_view, junit, printing
+from campaign.report.decision import OpenDecision
 from campaign.report.rfp_response import judgement_text
 
 # What is checked of a bundle, in the order in which it is printed.
@@ -39,7 +39,6 @@ _CHECKED = {
     "INP-01": "input files",
     "EVD-06": "agreement of duplicate records",
 }
-WAITING = "What waits for you, in the form of your terms:"
 MOST_SHOWN = 50  # cells of a table
 MOST_LETTERS = 300  # of a cell; --json has all
 
@@ -64,15 +63,17 @@ def as_json(bundle: VerifiedBundle) -> dict[str, Any]:
     }
 
 
-def response_text(bundle: VerifiedBundle, width: int, is_detailed: bool) -> str:
+def response_text(
+    verified: VerifiedBundle, bundle: str, terms: OfferTerms | None, width: int, is_detailed: bool
+) -> str:
     """The output of `verify` about all parts of an RFP together."""
-    entries = terms.acceptance_entries(filter(operator.attrgetter("undecided"), bundle.judgement.findings), ())
+    decisions = decisions_text(verified.own_decisions, bundle, terms, width)
     return "\n".join(
         [
-            *(decision_text(bundle.decision, width), ""),
-            *findings_view.finding_lines(bundle.findings),
-            *filter(None, [judgement_text(bundle.judgement, width, is_detailed)]),
-            *([f"\n{WAITING}\n{entries}"] if entries else []),
+            *(decision.decision_text(verified.decision, width), ""),
+            *findings_view.finding_lines(verified.findings),
+            *filter(None, [judgement_text(verified.judgement, width, is_detailed)]),
+            *([f"\n{decisions}"] if decisions else []),
         ]
     )
 
@@ -92,6 +93,7 @@ def part_json(verified: VerifiedPart) -> dict[str, Any]:
         "signed_by": {"identity": verified.signature.signer, "key": verified.signature.key}
         if verified.signature
         else None,
+        "coverage": asdict(verified.coverage) | {"covered_runs": verified.coverage.covered_runs},
         "journal": {"events": len(verified.chain.heads), "head": verified.chain.head, "nonce": verified.chain.nonce},
         "findings": [finding.as_json() for finding in verified.findings],
         "campaign_findings": [finding.as_json() for finding in verified.campaign_findings],
@@ -162,20 +164,60 @@ def _passed_text(verified: VerifiedPart, rule: str) -> str:
     }.get(rule, "")
 
 
-def as_text(verified: VerifiedPart, width: int = printing.WIDEST, part: str = "", is_detailed: bool = False) -> str:
+def as_text(
+    verified: VerifiedPart,
+    bundle: str,
+    terms: OfferTerms | None = None,
+    width: int = printing.WIDEST,
+    is_detailed: bool = False,
+) -> str:
     """The output of `verify`: the decision, what is wrong with the bundle or was not checked, and what the terms do not
     accept yet; with `is_detailed` also the checks that hold, and what was found about the campaign, by rule and cause.
     """
     submission = verified.evaluation.submission if verified.evaluation else None
-    entries = terms.acceptance_entries(verified.decision.undecided, submission.cells if submission else (), part)
-    to_copy = f"{WAITING}\n{entries}" if entries else ""
+    decisions = decisions_text(verified.decision.decisions, bundle, terms, width)
     findings = (
         findings_view.findings_text(submission.pack, submission.all_findings, submission.rows, width)
         if submission and is_detailed
         else ""
     )
-    parts = [decision_text(verified.decision.block, width), checks_text(verified, is_detailed), findings, to_copy]
-    return "\n\n".join(filter(None, parts))
+    parts = [decision.decision_text(verified.decision.block, width), checks_text(verified, is_detailed)]
+    return "\n\n".join(filter(None, [*parts, findings, decisions]))
+
+
+def decisions_text(
+    decisions: Sequence[OpenDecision], bundle: str, terms: OfferTerms | None, width: int = printing.WIDEST
+) -> str:
+    """Each decision that waits for the buyer, with the command that accepts it. `bundle`: as it is typed."""
+    command = f"campaign terms accept {bundle} {typed_path(terms.path) if terms else 'terms.yaml'}"
+    texts = []
+    for number, item in enumerate(decisions, 1):
+        lines = [
+            f"Your entry of {entry.date} names only this explanation, which binds no fact: write `facts: {item.facts}` "
+            f"and `text: {json.dumps(item.text, ensure_ascii=False)}` into it if you accept this."
+            for entry in (terms.outdated_entries(item) if terms else ())
+        ]
+        text = open_decision_text(item, f"{number} of {len(decisions)}", width)
+        to_accept = f"   To accept it: {command} --decision {item.id} --by NAME --reason WHY"
+        texts.append("\n".join([text, *_indented(lines, width), to_accept]))
+    return "\n\n".join(texts)
+
+
+def open_decision_text(item: OpenDecision, label: str, width: int) -> str:
+    """A decision as a question, with all that it is about."""
+    statement = f" ({CATALOGUE[item.rule].statement})" if item.rule in CATALOGUE else ""
+    places = f"in {plural(len(item.cells), 'result')} ({listing(item.patterns)})" if item.cells else "about the bundle"
+    part = f" of part {item.part}" if item.part else ""
+    allowed_texts = listing(dict.fromkeys(filter(None, (finding.expected for finding in item.findings))), 4)
+    lines = [f"Found: {sentence}" for sentence in item.sentences]
+    lines += [f"Allowed: {allowed_texts}"] * bool(allowed_texts)
+    lines += [f"The vendor explains: {item.explanation}"] * bool(item.explanation)
+    question = f"{label}. Do you accept what rule {item.rule}{statement} found {places}{part}?"
+    return "\n".join([*printing.wrap(plain(question), width, "", "   "), *_indented(lines, width)])
+
+
+def _indented(lines: Iterable[str], width: int) -> list[str]:
+    return [folded for line in lines for folded in printing.wrap(plain(line), width, "   ", "      ")]
 
 
 def _journal_text(chain: Chain) -> str:

@@ -31,8 +31,6 @@ def with_answer(answers: Answers, finding: Finding, measured: date | None, cells
     explanation_text = next((explanation.text for explanation in answers.explanations if covers(explanation)), "")
     if explanation_text and (finding.severity is not Severity.ERROR or finding.lifted_by_buyer):
         finding = replace(finding, explained=explanation_text)
-    if by := answers.accepted(finding, cells):
-        return replace(finding, waived=by)
     if not finding.checked:
         return finding
     for granted in answers.waivers:

@@ -192,8 +192,17 @@ def check_binary(submission: Submission) -> Iterator[Finding]:
         yield from complete_findings("SRC-04", case.subject, findings)
         if all(program.sha256 for program in case.programs):
             hashed_cases.append((case, files))
-    for launcher in sorted({" ".join(case.run.launcher.prefix) for case in finished} - {""}):
-        yield left_to_buyer("the benchmark was started through {launcher}", launcher=launcher)
+    cases_by_launcher = grouped((" ".join(case.run.launcher.prefix), case) for case in finished)
+    for launcher in sorted(cases_by_launcher.keys() - {""}):
+        file_texts = {
+            f"{file.path} {digest or 'not hashed'}"
+            for case in cases_by_launcher[launcher]
+            for file in prefix_files(case)
+            for digest in file.nodes.values() or [""]
+        }
+        yield left_to_buyer(
+            "the benchmark was started through {launcher}", "", ", ".join(sorted(file_texts)), launcher=launcher
+        )
     yield from _disclose_images(finished)
     if len(hashed_cases) < len(finished):
         yield unchecked(
@@ -212,7 +221,7 @@ def _disclose_images(finished: Sequence[Case]) -> Iterator[Finding]:
     for image, case in sorted(cases_by_image.items()):
         digest = next((file.sha256 for file in prefix_files(case) if file.path == image), "")
         if digest:
-            yield left_to_buyer("the programs are those of the container image {image}", digest, image=image)
+            yield left_to_buyer("the programs are those of the container image {image}", "", digest, image=image)
         else:
             yield unchecked(
                 "the nodes could not hash the container image {image} as a file; known are the programs and libraries "

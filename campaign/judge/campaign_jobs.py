@@ -11,7 +11,7 @@ from operator import itemgetter
 from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
 from campaign.core.runs import State
-from campaign.core.units import listing, utc
+from campaign.core.units import bound_listing, listing, utc
 from campaign.judge.findings import note, to_explain, to_explain_at_full_size, unchecked, violation
 from campaign.judge.job_facts import (
     PROBES,
@@ -178,7 +178,7 @@ def _check_step_numbers(after: Accounting, case: Case) -> Iterator[Finding]:
         yield to_explain(
             "sacct lacks job steps of job {job}: Slurm numbers the steps of a job without gaps",
             "each number up to the last one",
-            listing(map(str, lacking)),
+            bound_listing(map(str, lacking)),
             about=case.subject,
             job=case.attempt.job_id,
         )
@@ -245,7 +245,7 @@ def _check_planned_partition(planned: Partition, finished: Iterable[Case]) -> It
     ran_in = {environment.partition for environment in environments}
     if other_partitions := sorted(ran_in - {"", *planned.name.split(",")}):
         yield to_explain(
-            "jobs ran in another partition than that in plan.json", planned.name, listing(other_partitions)
+            "jobs ran in another partition than that in plan.json", planned.name, bound_listing(other_partitions)
         )
     if planned.names and (
         foreign := {name for environment in environments for name in environment.job_nodes} - planned_nodes
@@ -253,7 +253,7 @@ def _check_planned_partition(planned: Partition, finished: Iterable[Case]) -> It
         yield to_explain(
             "jobs ran on nodes that plan.json does not list for the partition",
             planned.account,
-            listing(sorted(foreign)),
+            bound_listing(sorted(foreign)),
         )
 
 
@@ -281,7 +281,9 @@ def _check_machines(submission: Submission, finished: Sequence[Case]) -> Iterato
         elif len(starts) > 1:
             rebooted_nodes.append(f"{name} ({found_in})")
     if rebooted_nodes:
-        yield to_explain("nodes were rebooted during the campaign", "no reboot of a node", listing(rebooted_nodes, 4))
+        yield to_explain(
+            "nodes were rebooted during the campaign", "no reboot of a node", bound_listing(rebooted_nodes)
+        )
     for boot, subjects_and_names in grouped((boot, (subject, name)) for name, boot, subject in boots).items():
         names = {name: None for _, name in subjects_and_names}
         if not any(
@@ -290,5 +292,5 @@ def _check_machines(submission: Submission, finished: Sequence[Case]) -> Iterato
             yield to_explain_at_full_size(submission.full)(
                 "one machine had the names of several nodes in different jobs",
                 "one name for each boot id",
-                f"{listing(names)} (boot id {boot})",
+                f"{bound_listing(names)} (boot id {boot})",
             )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from campaign.config.rules.entries import LaunchCondition
 from campaign.core.findings import Finding
 from campaign.core.grouping import grouped
-from campaign.core.units import listing, plural
+from campaign.core.units import bound_listing, listing, plural
 from campaign.judge.attestation import attestations
 from campaign.judge.findings import (
     first_problem,
@@ -217,7 +217,7 @@ def _shared_machine(case: Case, names: Sequence[str]) -> Finding:
         )
     clients_text = ", each with its own client of the file system" if on_network else ""
     return to_explain_at_full_size(case.full)(
-        f'several "nodes" run on one physical machine{clients_text}', "one machine per node", listing(names)
+        f'several "nodes" run on one physical machine{clients_text}', "one machine per node", bound_listing(names)
     )
 
 
@@ -264,7 +264,7 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
                 yield to_explain(
                     "each node is measured by itself, and some have no valid result",
                     plural(len(row.nodes), condition.unit),
-                    f"{plural(len(row.by_node), condition.unit)}; not {listing(lacking)}",
+                    f"{plural(len(row.by_node), condition.unit)}; not {bound_listing(lacking)}",
                     about=row.cell,
                 )
         for partition in dict.fromkeys(partitions.values()):

@@ -11,7 +11,7 @@ from campaign.core.events import Event
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.runs import State
-from campaign.core.units import listing, plural
+from campaign.core.units import bound_listing, listing, plural
 from campaign.judge.findings import note, to_explain, to_explain_at_full_size, unchecked, unchecked_by_buyer, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import RECORDS, Submission
@@ -62,7 +62,7 @@ def check_attempts(submission: Submission) -> Iterator[Finding]:
         yield to_explain_at_full_size(submission.full)(
             "attempts that are not used in the results have records that contradict each other",
             "records that agree",
-            listing(contradictory),
+            bound_listing(contradictory),
         )
     yield from _check_failed_with_results(submission)
     yield from _check_repeated_runs(submission)
@@ -97,7 +97,7 @@ def _check_failed_with_results(submission: Submission) -> Iterator[Finding]:
         yield to_explain_at_full_size(submission.full)(
             "attempts that did not end well have all their results in their output",
             "a part of the results, or none",
-            listing(failed_attempts),
+            bound_listing(failed_attempts),
         )
 
 

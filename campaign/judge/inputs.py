@@ -10,7 +10,7 @@ from campaign.config.system import ADMINISTRATOR_TUNING, USER_TUNING, placeholde
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
 from campaign.core.runs import ASKED_NAMES, Input
-from campaign.core.units import listing, plural
+from campaign.core.units import bound_listing, listing, plural
 from campaign.judge.attestation import attestations
 from campaign.judge.findings import to_explain_at_full_size, unchecked, violation
 from campaign.judge.rule import attempt_rule, campaign_rule
@@ -177,7 +177,7 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
         yield to_explain_at_full_size(submission.full)(
             "tuning variables of MPI, network or loader were set, but are not in the system description",
             "named under system (tuning by users) or slurm.environment",
-            listing(unsaid),
+            bound_listing(unsaid),
         )
     for target in submission.campaign.targets:
         if target.prepare:

@@ -12,7 +12,7 @@ from campaign.config.rules.facts import SIZES
 from campaign.config.system import CONTACT, SYSTEM, gaps, placeholder
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.units import format_size, listing
+from campaign.core.units import bound_listing, format_size, listing
 from campaign.judge.findings import (
     at_full_size,
     note,
@@ -282,7 +282,7 @@ def _check_contradictions(submission: Submission) -> Iterator[Finding]:
         yield to_explain_at_full_size(submission.full)(
             "the description of the system contradicts what the nodes recorded: {key}",
             words,
-            listing(dict.fromkeys(texts_of_nodes)),
+            bound_listing(dict.fromkeys(texts_of_nodes)),
             key=f"system: {key}",
         )
 

@@ -6,24 +6,27 @@ with its run rules, as the report and the bundle keep it. Pure, except that `run
 
 from __future__ import annotations
 
+import hashlib
+import json
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
 from campaign.core.findings import Finding, Move, Severity
 from campaign.core.grouping import grouped
-from campaign.core.runs import Status
+from campaign.core.runs import Cell, Status
 from campaign.judge.engine import BUNDLE_RULES
 from campaign.judge.submission import Submission
-from campaign.report import printing
+from campaign.report import causes, printing
 from campaign.report.table import pack_origin
-from campaign.results.cells import Row
+from campaign.results.cells import Row, patterns
 
 OPEN = (Status.INVALID, Status.FAILED, Status.MISSING)
 
@@ -131,6 +134,8 @@ def _size_reasons(submission: Submission) -> str:
     return "; ".join(reasons) or "smaller than the RFP requires"
 
 
+LONGEST = 8000  # letters of a decision's text
+ID_DIGITS = 16  # of a decision's hash that are typed: nobody finds another decision with the same ones
 MIN_REASON_WIDTH = 20  # columns of a reason
 UNFOLDED = 100_000  # columns
 VENDOR, YOU = "vendor", "you"
@@ -214,6 +219,75 @@ def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:
         yield from printing.wrap(escaping.plain(step.what), width, first, " " * len(first))
 
 
+# --- what waits for the buyer
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDecision:
+    """What one explanation of the vendor covers of a rule, or one fact that is left to the buyer."""
+
+    findings: tuple[Finding, ...]
+    rule: str
+    part: str  # of an RFP
+    sentences: tuple[str, ...]  # what was found, each cause once with its values
+    explanation: str  # the vendor's
+    text: str  # both, on one line, as it can be written in terms
+    is_stated: bool  # whether the text says everything that was found, so that it binds an acceptance without the hash
+    cells: tuple[Cell, ...]  # that it is about; none: the bundle
+    patterns: tuple[str, ...]  # of exactly these cells
+    facts: str  # SHA-256 of everything that was found: an acceptance that names it holds for nothing else
+
+    @property
+    def id(self) -> str:
+        return self.facts[:ID_DIGITS]
+
+    def as_json(self) -> dict[str, Any]:
+        names = ("id", "facts", "rule", "part", "explanation", "text")
+        lists = {"found": list(self.sentences), "cells": list(self.patterns)}
+        return {name: getattr(self, name) for name in names} | lists
+
+
+def open_decisions(findings: Iterable[Finding], universe: Sequence[Cell], part: str = "") -> list[OpenDecision]:
+    """The decisions on findings that wait. `universe`: all cells, which a finding without any is about."""
+    equal_findings = grouped((_cause(finding), finding) for finding in findings).values()
+    return [_decision(of_decision, universe, part) for of_decision in equal_findings]
+
+
+def _decision(findings: Sequence[Finding], universe: Sequence[Cell], part: str) -> OpenDecision:
+    rule, explanation = findings[0].rule, " ".join(findings[0].explained.split())
+    named_cells = {cell for finding in findings for cell in finding.cells or universe}
+    cells = tuple(cell for cell in universe if cell in named_cells)
+    merged_findings = zip(causes.merge_causes(findings), findings, strict=True)
+    values = grouped((merged.message, finding.actual) for merged, finding in merged_findings)
+    sentences = [
+        ": ".join(filter(None, (message, units.listing(dict.fromkeys(filter(None, actual_texts))))))
+        for message, actual_texts in values.items()
+    ]
+    words = "; ".join(sentences) + (f" ({explanation})" if explanation else "")
+    text = " ".join(escaping.plain(words).split())[:LONGEST]
+    facts = sorted(
+        [finding.message, finding.expected, finding.actual, finding.severity, *map(str, finding.cells)]
+        for finding in findings
+    )
+    content = json.dumps([part, rule, findings[0].explained, list(map(str, cells)), facts])
+    return OpenDecision(
+        *(tuple(findings), rule, part, tuple(sentences), explanation, text),
+        *(not _is_explained_by_vendor(findings[0]) and len(text) < LONGEST, cells, tuple(patterns(cells, universe))),
+        hashlib.sha256(content.encode()).hexdigest(),
+    )
+
+
+def _cause(finding: Finding) -> Hashable:
+    """What findings that one answer decides have in common. What is left to the buyer is decided fact by fact."""
+    if _is_explained_by_vendor(finding):
+        return finding.rule, finding.explained
+    return finding.rule, finding.explained, finding.message, finding.expected, finding.actual
+
+
+def _is_explained_by_vendor(finding: Finding) -> bool:
+    return bool(finding.explained) and finding.move is not Move.BUYER
+
+
 # --- what findings say
 
 
@@ -278,13 +352,12 @@ def rules_question(findings: SortedFindings, buyer: str, otherwise: str) -> Ques
     return Question("rules", findings.state, "; ".join(parts) or otherwise)
 
 
-def decisions_question(findings: SortedFindings, otherwise: str) -> Question:
-    undecided = grouped(((finding.rule, finding.acceptance_text), finding) for finding in findings.undecided)
-    if not undecided:
+def decisions_question(decisions: Sequence[OpenDecision], otherwise: str) -> Question:
+    if not decisions:
         return Question("decisions", "none open", otherwise)
-    kinds = grouped((_decision_kind(decided[-1]), decided) for decided in undecided.values())
+    kinds = grouped((_decision_kind(decision.findings[0]), decision.findings) for decision in decisions)
     counts = ", ".join(_count_decisions(kind, decided) for kind, decided in kinds.items())
-    return Question("decisions", f"{len(undecided)} open", f"{counts}, not yet accepted")
+    return Question("decisions", f"{len(decisions)} open", f"{counts}, not yet accepted")
 
 
 _WITHOUT = "result without measurement"
@@ -319,7 +392,7 @@ def campaign_decision(submission: Submission, file: str = "FILE") -> DecisionBlo
     questions = (
         completeness(submission.rows),
         rules_question(findings, "the buyer", "none violated"),
-        decisions_question(findings, "nothing waits"),
+        decisions_question(open_decisions(findings.undecided, ()), "nothing waits"),
     )
     is_full, is_ready = submission.campaign.profile == "full", questions[0].answer == "yes" and not findings.violated
     steps = [*_gap_steps(submission.rows, file), *vendor_steps([*findings.violated, *findings.by_move(Move.VENDOR)])]

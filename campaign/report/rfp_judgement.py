@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from campaign.config.response import Answers
 from campaign.config.rfp import Rfp
 from campaign.config.rules.entries import Clause
-from campaign.config.waivers import NO_ANSWERS
 from campaign.core.findings import Finding, Move, Severity
 from campaign.core.formula import Condition, Value, aggregated_name
-from campaign.core.runs import Cell
 from campaign.core.units import digits, plural
 from campaign.judge.compliance import WITHOUT, ClauseLine, ClauseState, clause_state, unchecked_line
 from campaign.judge.conditions import FOUND, requirement_form
@@ -48,9 +46,11 @@ def judge_rfp(
     rfp: Rfp,
     parts: Mapping[str, Submission],
     answers: Answers,
-    accepted_by: Callable[[Finding, Sequence[Cell]], str] = NO_ANSWERS.accepted,
+    accept: Callable[[Sequence[Finding]], Mapping[Finding, Finding]] = lambda _: {},
 ) -> RfpJudgement:
-    """Judge the answered parts together. `answers`: to clauses of the RFP; `accepted_by`: by whom a finding is."""
+    """Judge the answered parts together. `answers`: to clauses of the RFP; `accept`: gives the findings that
+    the buyer accepts, with by whom.
+    """
     results = list(part_figures(rfp, parts))
     scored = compute_scores(rfp, results)
     figures = dict(figures_by_name(rfp, results))
@@ -61,7 +61,9 @@ def judge_rfp(
     for finding in complete_findings("RES-03", WHOLE, check_requirements(rfp, figures, is_full)):
         if finding.severity is not Severity.ERROR:
             finding = replace(finding, explained=answers.get(finding.clause, ""))
-        findings.append(replace(finding, waived=accepted_by(finding, ())))
+        findings.append(finding)
+    accepted_findings = accept(findings)
+    findings = [accepted_findings.get(finding, finding) for finding in findings]
     lines = [
         unchecked_line(clause, answers) if clause.text else _clause_line(rfp, clause, parts, scored, findings)
         for clause in rfp.clauses

@@ -139,7 +139,7 @@ def rfp_questions(judgement: RfpJudgement, otherwise: str) -> Iterator[Question]
         reason = decision.first_finding(problems) if problems else units.plural(judgement.conditions, "condition")
         yield Question("RFP", findings.state, reason)
     if findings.undecided:
-        yield decision.decisions_question(findings, otherwise)
+        yield decision.decisions_question(decision.open_decisions(findings.undecided, ()), otherwise)
 
 
 def judgement_text(judgement: RfpJudgement, width: int, with_terms: bool = True) -> str:

@@ -36,7 +36,7 @@ TABLE = "target,launch,files,operation,value\nscratch,peak,shared,stat,1000\n"
 # A command for each output option, by verb and option; OUT is the output.
 COMMANDS = {
     ("init", "file"): "init OUT",
-    ("terms", "file"): "terms init OUT",
+    ("terms init", "file"): "terms init OUT",
     ("build", "-o"): "build -o OUT",
     ("plan", "--scripts"): "plan c.yaml --scripts OUT",
     ("table", "-o"): "table c.yaml -o OUT",
@@ -79,19 +79,23 @@ def content(directory: Path) -> dict[str, bytes]:
 
 def test_every_output_of_every_verb_is_known_and_may_be_forced() -> None:
     """The word for what an option takes says that it is written."""
-    verbs = [verb for verb in arguments.VERBS if verb.name != "sandbox"]
-    outputs_by_kind = {(verb.name, option.names[0]) for verb in verbs for option in options(verb) if option.writes}
+    outer_verbs = [verb for verb in arguments.VERBS if verb.name != "sandbox"]
+    inner_verbs = {f"{verb.name} {inner.name}": inner for verb in outer_verbs for inner in verb.verbs}
+    verbs = {verb.name: verb for verb in outer_verbs} | inner_verbs
+    outputs_by_kind = {
+        (name, option.names[0]) for name, verb in verbs.items() for option in options(verb) if option.writes
+    }
     outputs_by_metavar = {
-        (verb.name, option.names[0])
-        for verb in verbs
+        (name, option.names[0])
+        for name, verb in verbs.items()
         for option in options(verb)
         if option.terms.get("metavar") in ("OUT", "RESPONSE", "DIR")
     }
-    assert outputs_by_kind == outputs_by_metavar | {("init", "file"), ("terms", "file")}
+    assert outputs_by_kind == outputs_by_metavar | {("init", "file"), ("terms init", "file")}
     assert outputs_by_kind == set(COMMANDS)
-    for verb in verbs:
+    for name, verb in verbs.items():
         forced = any("--force" in option.names for option in options(verb))
-        assert forced == any(option.writes for option in options(verb)), verb.name
+        assert forced == any(option.writes for option in options(verb)), name
 
 
 @pytest.mark.parametrize("command", COMMANDS.values())

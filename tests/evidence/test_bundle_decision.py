@@ -14,7 +14,7 @@ from campaign.core.runs import Status
 from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, Seal, VerifyOutcome, decide_on_bundle
 from campaign.evidence.replay import RulesCopy
 from campaign.judge.submission import Submission
-from campaign.report.decision import Question
+from campaign.report.decision import Question, open_decisions
 from tests.report.test_write import contents
 from tests.support import builders, reference
 from tests.support.bundled import Vendor
@@ -42,7 +42,7 @@ def bundle_decision(
         "signature": "vendor",
         "trusted": True,
         "copy": RulesCopy.INSTALLED,
-        "terms": True,
+        "terms": Path("terms.yaml"),
         **facts,
     }
     submission = fields.pop("submission", measured_submission(*findings, profile=profile))
@@ -76,7 +76,7 @@ def test_only_what_is_kept_and_accepted_by_terms_has_status_0(
 
 
 def test_without_terms_nothing_has_status_0() -> None:
-    decision = bundle_decision(terms=False)
+    decision = bundle_decision(terms=None)
     assert (decision.outcome, decision.exit_status) == (VerifyOutcome.OPEN, 4)
     assert "campaign terms init terms.yaml --rules test-rules" in decision.block.steps[0].what
 
@@ -105,6 +105,14 @@ def test_evidence_rules_and_decisions_are_three_answers(
 ) -> None:
     found_answers = answers(bundle_decision(*findings, of_bundle=of_bundle))
     assert tuple(found_answers[name] for name in ("evidence", "rules", "decisions")) == expected
+
+
+def test_what_is_asked_about_the_bundle_itself_is_the_buyers_decision() -> None:
+    asked = replace(QUESTION, rule="EVD-06", subject="bundle", cells=())
+    decision = bundle_decision(DEVIATION, of_bundle=(asked,))
+    assert [(item.rule, bool(item.cells)) for item in decision.decisions] == [("SRC-01", True), ("EVD-06", False)]
+    (of_bundle,) = open_decisions([asked], ())
+    assert decision.decisions[1].facts == of_bundle.facts, "by which the terms accept it"
 
 
 def test_whose_move_an_open_rule_is_is_reported_and_what_nobody_can_show_is_reported_once() -> None:
@@ -199,7 +207,7 @@ def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:
     assert (decision.seal, decision.rules_copy, decision.exit_status) == (Seal.TRUSTED, RulesCopy.INSTALLED, 4)
     assert (decision.evidence, decision.kept) == ("unproven", "open")
     assert decision.file_systems == {"scratch": "tmpfs"}
-    assert [finding.rule for finding in decision.undecided] == ["SRC-01", "SRC-05"]
+    assert [item.rule for item in decision.decisions] == ["SRC-01", "SRC-05"]
 
 
 def test_it_is_printed_above_everything_and_is_in_json_and_in_the_report(vendor: Vendor, tmp_path: Path) -> None:

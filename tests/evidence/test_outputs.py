@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from campaign.cli.main import main
 from campaign.evidence import provenance
 from campaign.results.source.facts import Build
-from tests.support import outputs
+from tests.support import outputs, reference
 from tests.support.bundled import Vendor
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -63,6 +63,18 @@ def test_an_output_without_a_campaign_has_its_schema(
 ) -> None:
     main(words)
     assert problems(name, capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize("words", [[], ["--all-of", "SRC-01", "--by", "A. Buyer"]])
+def test_decisions_have_their_schema(tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "terms.yaml").write_text(f"rules: crossroads-mdtest\nsigners: {reference.SIGNERS}\n")
+    with reference.program_of_bundle():
+        main(["terms", "accept", str(reference.BUNDLE), str(tmp_path / "terms.yaml"), "--json", *words])
+    text = capsys.readouterr().out
+    assert problems("terms-accept", text) == []
+    document = json.loads(text)
+    assert [decision["rule"] for decision in document["decisions"]] == ["SRC-01", "SRC-05"]
+    assert document["accepted"] == [decision["id"] for decision in document["decisions"] if decision["rule"] in words]
 
 
 def test_a_rebuilt_benchmark_has_its_schema() -> None:

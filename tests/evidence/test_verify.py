@@ -332,6 +332,28 @@ def test_whoever_names_an_earlier_version_may_change_words_and_no_statement(
     assert f"{name} cannot be reproduced from the evidence" in messages[0]
 
 
+@pytest.mark.parametrize("name", ["tables/table.txt", "findings.txt"])
+def test_numbers_in_texts_of_an_earlier_version_are_those_of_the_evidence(
+    vendor: Vendor, tmp_path: Path, name: str
+) -> None:
+    """Its words are not compared, so that another number is a question, and no contradiction."""
+    bag = bundled.copy(vendor, "plain", tmp_path / "bag")
+    by_version(bag, "0.2.9")
+    path = bag / "data" / name
+    path.write_text(f"{path.read_text()}In the words of that time: 1,000 and 1000.\n")
+    state_origins(bag)
+    bundled.forge(bag)
+    with verify.verify(bag, NOTHING) as verified:
+        assert [finding.severity for finding in verified.findings if finding.rule == "EVD-04"] == ["I"]
+    path.write_text(f"{path.read_text()}And 98,765.4 ops/s.\n")
+    state_origins(bag)
+    bundled.forge(bag)
+    with verify.verify(bag, NOTHING) as verified:
+        messages = [finding.message for finding in verified.findings if finding.rule == "EVD-04" and finding.open]
+    end = "has numbers that the evidence does not give: 98,765.4; verify with campaign 0.2.9, which made it"
+    assert messages == [f"{name} {end}"]
+
+
 @pytest.mark.parametrize("name", ["provenance/accepted.json", "rules/accepted.txt", "tables/summary.csv"])
 def test_a_statement_that_nothing_derives_does_not_belong_in_a_bundle(
     vendor: Vendor, tmp_path: Path, name: str

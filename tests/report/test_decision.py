@@ -92,7 +92,9 @@ def test_a_waived_violation_is_named_where_no_other_rule_is_violated(status: Sta
     assert vendor_block.may == f"{may} violations of FLG-06."
     assert vendor_block.questions[1] == Question("rules", "kept", "1 rule violated and waived (FLG-06)")
     bundle = decide_on_bundle(
-        BundleFacts("offer.zip", "", False, RulesCopy.INSTALLED, True), (), full_submission(WAIVED, status=status)
+        BundleFacts("offer.zip", "", False, RulesCopy.INSTALLED, Path("terms.yaml")),
+        (),
+        full_submission(WAIVED, status=status),
     )
     assert bundle.block.questions[2].reason == "1 rule violated and waived (FLG-06)"
     assert "waived" not in block(status=status).may
@@ -180,7 +182,13 @@ FAILED = replace(
 
 
 def bundle_decision(submission: Submission, *of_bundle: Finding, **facts: object) -> BundleDecision:
-    fields: dict[str, Any] = {"signature": "Acme", "trusted": True, "copy": RulesCopy.INSTALLED, "terms": True, **facts}
+    fields: dict[str, Any] = {
+        "signature": "Acme",
+        "trusted": True,
+        "copy": RulesCopy.INSTALLED,
+        "terms": Path("terms.yaml"),
+        **facts,
+    }
     return decide_on_bundle(BundleFacts("offer-c.zip", **fields), of_bundle, submission)
 
 
@@ -225,7 +233,7 @@ SCREENS: dict[str, Callable[[], DecisionBlock]] = {
     "verify-compliant": lambda: bundle_block(GOOD, proofs=("nonce", "head", "rebuild", "sample")),
     "verify-violated": lambda: bundle_block(VIOLATED),
     "verify-open": lambda: bundle_block(
-        full_submission(OPEN, EXPLAINED, DECLINED, NO_COUNTERS), UNKNOWN_KEY, trusted=False, terms=False
+        full_submission(OPEN, EXPLAINED, DECLINED, NO_COUNTERS), UNKNOWN_KEY, trusted=False, terms=None
     ),
     "verify-rehearsal": lambda: bundle_block(full_submission(profile="rehearsal")),
     "verify-parts": lambda: verified_parts(bundle_decision(VIOLATED), bundle_decision(GOOD, proofs=("head", "sample"))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from campaign.config import rfp as rfps
 from campaign.core.errors import InputError
+from campaign.core.findings import Finding
 from campaign.core.runs import Status
 from campaign.judge.compliance import ClauseState
 from campaign.judge.submission import Submission
@@ -51,7 +53,11 @@ def judge(
     (folder / "rfp.yaml").write_text(RFP.replace("MANDATORY", str(mandatory).lower()) + further)
     submission = good_submission() if full else good_submission(profile="rehearsal")
     parts = {"first": submission, "second": submission, **changes}
-    return judge_rfp(rfps.load(folder / "rfp.yaml"), parts, answers or {}, lambda finding, cells: buyer)
+
+    def accept(findings: Sequence[Finding]) -> dict[Finding, Finding]:
+        return {finding: replace(finding, waived=buyer) for finding in findings if buyer}
+
+    return judge_rfp(rfps.load(folder / "rfp.yaml"), parts, answers or {}, accept)
 
 
 def requires(condition: str, *keys: str) -> str:

@@ -80,7 +80,9 @@ def _items(parser: argparse.ArgumentParser, options: bool) -> list[str]:
     return [
         line
         for action in parser._actions
-        if bool(action.option_strings) == options and not isinstance(action, argparse._SubParsersAction)
+        if bool(action.option_strings) == options
+        and not isinstance(action, argparse._SubParsersAction)
+        and action.help != argparse.SUPPRESS
         for line in _action(parser, action)
     ]
 

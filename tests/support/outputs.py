@@ -168,13 +168,26 @@ DECISION = record(
         "steps": with_meaning(array_of(record({"who": TEXT, "what": TEXT})), "who can do what next"),
     }
 )
+OPEN_DECISION = record(
+    {
+        "id": with_meaning(TEXT, "as `campaign terms accept --decision` takes it"),
+        "facts": with_meaning(DIGEST, "SHA-256 of everything that was found"),
+        "rule": TEXT,
+        "part": with_meaning(TEXT, "of an RFP"),
+        "found": array_of(TEXT),
+        "explanation": with_meaning(TEXT, "the vendor's"),
+        "cells": with_meaning(array_of(TEXT), "patterns of the cells that it is about; none: the bundle"),
+        "text": TEXT,
+    }
+)
 CONCLUSION = record(
     {
         "outcome": TEXT,
         "consistent": FLAG,
         "evidence": TEXT,
         "kept": with_meaning(TEXT, "whether the rules were kept"),
-        "undecided": array_of(record({**FINDING, "text": TEXT})),
+        "decisions": with_meaning(array_of(OPEN_DECISION), "what the buyer has not accepted yet"),
+        "undecided": with_meaning(array_of(record({**FINDING, "text": TEXT})), "the findings of `decisions`"),
         "results": with_meaning(mapping_of(COUNT), "number of results of each status"),
         "decision": DECISION,
         "exit_status": COUNT,
@@ -193,6 +206,10 @@ VERIFIED = record(
         "made_by": TEXT,
         "signed_by": null_or(record({"identity": TEXT, "key": TEXT})),
         "journal": record({"events": COUNT, "head": TEXT, "nonce": TEXT}),
+        "coverage": with_meaning(
+            record({"head": null_or(COUNT), "stamp": null_or(COUNT), "covered_runs": COUNT, "runs": COUNT}),
+            "how many of the runs that ended are covered by a journal head, and by a time stamp; null: by none",
+        ),
         "findings": with_meaning(array_of(record(FINDING)), "about the bundle"),
         "campaign_findings": with_meaning(array_of(record(FINDING)), "about the campaign as a whole"),
         "verdict": null_or(record({"campaign": TEXT, "verdict": TEXT, "headline": TEXT, "cells": mapping_of(COUNT)})),
@@ -277,6 +294,16 @@ OUTPUTS: dict[str, tuple[str, Schema]] = {
     ),
     "head": ("campaign head --json", record({"campaign": TEXT, "events": COUNT, "head": DIGEST, "nonce": TEXT})),
     "verify": ("campaign verify --json", VERIFIED),
+    "terms-accept": (
+        "campaign terms accept --json",
+        record(
+            {
+                "format": {"const": 1},
+                "decisions": with_meaning(array_of(OPEN_DECISION), "those that were open"),
+                "accepted": with_meaning(array_of(TEXT), "ids of those that were accepted now"),
+            }
+        ),
+    ),
     "compare": ("campaign compare --format json, campaign accept --format json", COMPARED),
     "rebuild": (
         "campaign rebuild --json",

@@ -604,6 +604,8 @@ EXAMPLES: list[Example] = [
                 facts={"prefix.1.w.sh": f"/w.sh {'12' * 32}", "prefix.1.w.sh.interpreter": f"/bin/bash {BASH}"},
                 prefix=("/w.sh",),
             ),
+            "",
+            f"/bin/bash {BASH}, /w.sh {'12' * 32}",
         )
     ),
     compliant(
@@ -658,6 +660,7 @@ EXAMPLES: list[Example] = [
             "SRC-04",
             "the programs are those of the container image /site/i.sif",
             in_image(BINARY, inside=BINARY, node=OTHER),
+            "",
             "12" * 32,
         )
     ),
