@@ -215,7 +215,7 @@ def _response(
         *complete_findings("CMP-05", verify.BUNDLE, _check_contents(bag, parts)),
         *complete_findings("EVD-02", verify.BUNDLE, check_time_stamps(bag, journal.Chain(), other_stamps)),
         *complete_findings("EVD-03", verify.BUNDLE, verify.check_signature(signature, buyer.signers is not None)),
-        *complete_findings("EVD-04", verify.BUNDLE, _check_parts_agree(bag, parts) if rfp else ()),
+        *complete_findings("EVD-04", verify.BUNDLE, _check_parts_agree(bag, rfp, parts) if rfp else ()),
         *complete_findings("EVD-05", verify.BUNDLE, rfp_findings),
     )
     missing = [part.id for part in rfp.unanswered(parts)] if rfp else []
@@ -308,9 +308,12 @@ def _choose_rfp(bag: bagit.Bag, buyers_file: Path | None) -> tuple[rfps.Rfp | No
     return rfp, [violation("the vendor's RFP differs from yours", rfp.digest, vendors_rfp.digest)]
 
 
-def _check_parts_agree(bag: bagit.Bag, parts: Mapping[str, verify.VerifiedPart]) -> Iterator[Finding]:
-    """EVD-04: every part answers the bundle's RFP, in one campaign file, and the scores follow from the parts."""
-    rfp = rfps.load(bag.root / RFP)
+def _check_parts_agree(bag: bagit.Bag, rfp: rfps.Rfp, parts: Mapping[str, verify.VerifiedPart]) -> Iterator[Finding]:
+    """EVD-04: every part answers this RFP, in one campaign file, and the scores follow from the parts; of an amended
+    RFP, the version that they were measured under.
+    """
+    vendors_rfp = rfps.load(bag.root / RFP)
+    rfp = rfp if rfp.version == vendors_rfp.version else vendors_rfp
     evaluations = {part: verified.vendors_evaluation for part, verified in parts.items()}
     submissions = {part: evaluation.submission for part, evaluation in evaluations.items() if evaluation}
     files = {derived_files.read_text(bundle_of_part(bag.root, part) / "data/campaign.yaml") for part in submissions}
