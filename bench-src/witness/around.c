@@ -92,7 +92,7 @@ static void ask_slurm(struct around *around, const struct job *about)
 {
     const char *id = getenv("SLURM_JOB_ID");
     char *job = (char *)(id == NULL ? "" : id);
-    char mark[64], format[80];
+    char mark[64], format[96];
     snprintf(mark, sizeof mark, "@%lld@", (long long)(ask_now_us() * 40503 % 1000000007)); /* begins a job's line */
     snprintf(format, sizeof format, "--format=%s %%A %%j %%Z", mark);
     struct command commands[] = {
