@@ -155,7 +155,8 @@ class MeasuredCampaign:
             return root / files[name]()
         if name == "test":
             return "crossroads-mdtest" if text == arguments["test"][0] else next(root.glob("results/**/1/stdout"))
-        known_texts = {"rules": "crossroads-mdtest", "id": "crossroads-mdtest", "only": CELL, "head": "0" * 64}
+        of_pack = dict.fromkeys(("rules", "id", "other"), "crossroads-mdtest")
+        known_texts = of_pack | {"only": CELL, "head": "0" * 64}
         known_texts |= {"verb": "run", "shell": "bash"} if text.isupper() else {}
         known_texts |= {"cells": CELL} if verb == "rerun" else {}
         return known_texts.get(name, "")
