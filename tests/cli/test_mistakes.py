@@ -35,7 +35,8 @@ PROCESSES = (
     "a number of processes, all, search, projected, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
 )
 DIRECTORY = (
-    "an absolute path without .. that is not /, the home directory or above it; $NAME of the environment is expanded"
+    "an absolute path without .. that is not /, the home directory or above it; $NAME of the environment is expanded, "
+    "behind job: that of the job"
 )
 DURATION = (
     "a time with units such as 90m, 1h30m, 45s, 2d, or one of Slurm's forms: MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS"

@@ -346,7 +346,7 @@ def test_the_list_of_origins_has_the_decimal_commas_of_the_form(
 ) -> None:
     form, response = tmp_path / "form.csv", tmp_path / "response.csv"
     form.write_text(f"name;stat\npeak;{{{{ {STAT} }}}}\n")
-    monkeypatch.setattr(campaign_state, "current_submission", lambda *_: submission)
+    monkeypatch.setattr(campaign_state, "current_submission", lambda *_, **__: submission)
     monkeypatch.setattr(selection, "open_campaign", lambda *_: None)
     assert main(["fill", str(tmp_path / "c.yaml"), str(form), "--decimal", ",", "-o", str(response)]) == 0
     written_text = response.read_text().splitlines()[1].removeprefix("peak;")
@@ -360,7 +360,7 @@ def test_the_command_writes_form_and_origins_or_nothing(
     form, response = forms.write_scored_form(tmp_path / "form.xlsx", marked=True), tmp_path / "response.xlsx"
     mapping = tmp_path / "map.yaml"
     mapping.write_text("cells: {E5: scratch/peak/shared/create, E6: scratch/peak/shared/sta}")
-    monkeypatch.setattr(campaign_state, "current_submission", lambda *_: submission)
+    monkeypatch.setattr(campaign_state, "current_submission", lambda *_, **__: submission)
     monkeypatch.setattr(selection, "open_campaign", lambda *_: None)
     words = ["fill", str(tmp_path / "c.yaml"), str(form), "--mapping", str(mapping), "-o"]
     assert main([*words, str(response)]) == 2
