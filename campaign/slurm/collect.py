@@ -268,7 +268,8 @@ class Follower:
         if job is not None and job.word == "COMPLETING" and self._waited_s(attempt) < GRACE_S:
             return False  # Slurm says how it ended once it has ended
         cancelled_at = float(self._store.cancelled() or 0)
-        is_cancelled = (completion.outcome == "failed" and completion.started < cancelled_at <= completion.ended) or (
+        begun = attempt.submitted or completion.started  # sbatch may answer after the cancellation
+        is_cancelled = (completion.outcome == "failed" and begun < cancelled_at <= completion.ended) or (
             job is not None and job.state is State.CANCELLED
         )
         if completion.outcome == "terminated" or is_cancelled:

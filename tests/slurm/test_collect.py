@@ -468,6 +468,22 @@ def test_a_run_whose_launcher_is_ended_before_the_script_of_its_cancelled_job_is
     assert driver.attempt().reason == "CANCELLED: the benchmark ended with status 137"
 
 
+def test_a_run_of_a_job_that_began_after_its_cancellation_is_cancelled(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.fault("bench-sleep", 3000)
+    cluster.fault("hold")
+    send_one(driver)
+    driver.store.note("cancel", jobs=[driver.attempt().job_id])
+    cluster.mend("hold")
+    driver.wait_until_measured()
+    cluster.kill_ranks()
+    cancelled = commands.Job(driver.attempt().job_id or "", driver.attempt().job, State.CANCELLED, "CANCELLED", "")
+    monkeypatch.setattr(commands, "queue", lambda *_: {cancelled.name: cancelled})
+    driver.follow()
+    assert driver.attempt().state is State.CANCELLED
+
+
 @pytest.mark.parametrize(("word", "state"), [("CANCELLED", State.CANCELLED), ("RUNNING", State.FAILED)])
 def test_a_step_that_slurm_ended_is_cancelled_if_its_job_is(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch, word: str, state: State
