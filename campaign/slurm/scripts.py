@@ -87,7 +87,7 @@ def attempt_record(run: Run, attempt: int, token: str, job: str) -> dict[str, An
         "processes": run.geometry.processes,
         "processes_per_node": run.geometry.processes_per_node,
         **command_lines(run, token),
-        **({"launcher_options": run.launcher.options} if run.launcher.options else {}),
+        **({"launcher_options": [*run.launcher.options]} if run.launcher.options else {}),
         **({"inputs": {input_file.id: input_file.sha256 for input_file in run.inputs}} if run.inputs else {}),
     }
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -525,3 +526,13 @@ def test_all_problems_of_a_template_come_at_once(tmp_path: Path) -> None:
         *(f"{path}: the script lacks '#SBATCH {word}'; copy this line from job.sbatch.j2" for word in directives),
         f"{path}: the script does not include job-functions.bash unchanged; include it as job.sbatch.j2 does",
     )
+
+
+def test_what_an_attempt_records_is_equal_once_it_is_read() -> None:
+    """A verification compares it with what the plan gives."""
+    run = builders.run(
+        launcher=Launcher(options=("--label", "--hint=nomultithread")), inputs=(Input("deck", "/d", "e" * 64),)
+    )
+    record = scripts.attempt_record(run, 1, "TOKEN", "job")
+    assert record["launcher_options"] == ["--label", "--hint=nomultithread"]
+    assert json.loads(json.dumps(record)) == record
