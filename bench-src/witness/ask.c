@@ -137,6 +137,19 @@ void ask_all(struct asked *list, size_t count, int limit_s)
     }
 }
 
+struct asked ask_shell(int limit_s, const char *command)
+{
+    char *words[] = {"bash", "-c", text_of("exec 2>&1\n%s", command), NULL};
+    struct asked asked;
+    ask_start(&asked, words, NULL, false, NULL);
+    ask_all(&asked, 1, limit_s);
+    free(words[2]);
+    text_add(&asked.said, "%s", "");
+    while (asked.said.used > 0 && asked.said.bytes[asked.said.used - 1] == '\n')
+        asked.said.bytes[--asked.said.used] = '\0';
+    return asked;
+}
+
 char *ask(int limit_s, const char *word, ...)
 {
     char *words[MOST_WORDS + 1] = {(char *)word};

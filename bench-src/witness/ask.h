@@ -35,5 +35,8 @@ void ask_end(struct asked *asked);
 /* Starts each of several programs, and waits for all of them, at most limit_s. What is on stdin meanwhile stays there. */
 void ask_all(struct asked *list, size_t count, int limit_s);
 
+/* What a command of the shell prints and complains, without the line ends behind it; `said` is to be freed. */
+struct asked ask_shell(int limit_s, const char *command);
+
 /* The beginning of what one program prints, "" where it fails; to be freed. */
 char *ask(int limit_s, const char *word, ...) __attribute__((sentinel));

@@ -67,13 +67,7 @@ static void emit_counts(char *said)
 
 int count_add(const char *folder, const char *command, const char *when)
 {
-    char *words[] = {"bash", "-c", text_of("exec 2>&1\n%s", command), NULL};
-    struct asked asked;
-    ask_start(&asked, words, NULL, false, NULL);
-    ask_all(&asked, 1, COMMAND_S);
-    text_add(&asked.said, "%s", "");
-    while (asked.said.used > 0 && asked.said.bytes[asked.said.used - 1] == '\n')
-        asked.said.bytes[--asked.said.used] = '\0';
+    struct asked asked = ask_shell(COMMAND_S, command);
     char *problem = problem_of(&asked, asked.said.bytes);
     struct fact fact = {.source = "servers", .phase = when, .unit = "operations", .time_s = record_now_s()};
     int error = facts_open(folder, false);
@@ -95,6 +89,5 @@ int count_add(const char *folder, const char *command, const char *when)
         warn("cannot write '%s/facts.jsonl': %s", folder, strerror(-error));
     text_free(&asked.said);
     free(problem);
-    free(words[2]);
     return error == 0 ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }

@@ -7,20 +7,13 @@
 #include "witness/record.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { COMMAND_S = 600 };
 
 int prepare_run(const char *folder, const char *name, const char *command)
 {
-    char *words[] = {"bash", "-c", text_of("exec 2>&1\n%s", command), NULL};
-    struct asked asked;
-    ask_start(&asked, words, NULL, false, NULL);
-    ask_all(&asked, 1, COMMAND_S);
-    text_add(&asked.said, "%s", "");
-    while (asked.said.used > 0 && asked.said.bytes[asked.said.used - 1] == '\n')
-        asked.said.bytes[--asked.said.used] = '\0';
+    struct asked asked = ask_shell(COMMAND_S, command);
     struct fact fact = {.source = "prepare", .name = name, .time_s = record_now_s()};
     int error = facts_open(folder, false);
     if (error == 0) {
@@ -34,6 +27,5 @@ int prepare_run(const char *folder, const char *name, const char *command)
         printf("prepare: %s ended with status %d: %s\n", name, asked.status, strrchr(asked.said.bytes, '\n') == NULL
                    ? asked.said.bytes : strrchr(asked.said.bytes, '\n') + 1);
     text_free(&asked.said);
-    free(words[2]);
     return error == 0 && asked.status == 0 ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }
