@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -15,7 +15,7 @@ COLOURS = ("#12436d", "#e07b12", "#8fd3c8", "#801650", "#a285d1", "#3d3d3d", "#2
 MARKERS = ("circle", "square", "diamond", "triangle")
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 LEFT, RIGHT, TITLE = 58, 18, 17  # a panel's margins; height of a line of its title
-BOLD = 7.6  # width of a letter of a title
+BOLD, LETTER = 7.6, 6.2  # width of a letter of a title, and of a label
 LEVELS = 10  # shades of a raster
 
 
@@ -77,6 +77,18 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class Dot:
+    """A value on the x axis with its interval, at a place on the y axis."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+    series: int
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
 class Upright:
     """A line from the bottom to the top."""
 
@@ -97,12 +109,12 @@ class Raster:
         segments: dict[int, list[str]] = {}
         for number, row in enumerate(self.rows):
             y = shortest(panel.top + tall * (number + 0.5))
-            wide, start = (panel.at_x(self.high) - LEFT) / max(1, len(row)), 0
+            wide, start = (panel.at_x(self.high) - panel.left) / max(1, len(row)), 0
             levels = groupby(row, lambda value: None if value is None else min(int(value * LEVELS), LEVELS - 1))
             for level, run in levels:
                 count = len(list(run))
                 if level is not None:
-                    segment = f"M{shortest(LEFT + wide * start)} {y}h{shortest(wide * count)}"
+                    segment = f"M{shortest(panel.left + wide * start)} {y}h{shortest(wide * count)}"
                     segments.setdefault(level, []).append(segment)
                 start += count
         for level, parts in sorted(segments.items()):
@@ -132,7 +144,7 @@ class Tile:
         return shade(self.part), "#ffffff" if self.part < 0.55 else "#111111"
 
 
-Mark = Bar | Line | Interval | Upright | Raster | Tile
+Mark = Bar | Line | Interval | Dot | Upright | Raster | Tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +155,11 @@ class Panel:
     marks: tuple[Mark, ...]
     width: int = 340
     height: int = 230  # of the area between the axes
+    left: int = LEFT  # its margin for the labels of the y axis
 
     @property
     def title_lines(self) -> list[str]:
-        return textwrap.wrap(escaping.plain(self.title), int((self.width - LEFT) / BOLD))[:4]
+        return textwrap.wrap(escaping.plain(self.title), int((self.width - self.left) / BOLD))[:4]
 
     @property
     def label_lines(self) -> int:
@@ -163,7 +176,7 @@ class Panel:
         return self.width, self.top + self.height + 6 + 13 * self.label_lines + (16 if self.x.title else 0)
 
     def at_x(self, value: float) -> float:
-        return LEFT + self.x.place(value) * (self.width - RIGHT - LEFT)
+        return self.left + self.x.place(value) * (self.width - RIGHT - self.left)
 
     def at_y(self, value: float) -> float:
         return self.top + (1 - self.y.place(value)) * self.height
@@ -184,6 +197,11 @@ def shortest(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def left_margin(labels: Iterable[str]) -> int:
+    """The room that labels need before a y axis."""
+    return max(LEFT, 12 + round(LETTER * max(map(len, labels))))
+
+
 def axis_of_groups(labels: Sequence[str], title: str = "") -> Axis:
     """A position for each label, with half a position at both ends."""
     return Axis(-0.5, len(labels) - 0.5, tuple(enumerate(labels)), title)
@@ -202,6 +220,20 @@ def value_axis(values: Sequence[float], title: str) -> Axis:
         return Axis(10.0**low, 10.0**high, ticks, title, log=True)
     lowest = min([0.0, *values])
     return linear_axis(highest * 1.08 if positive or not lowest else 0.0, title, low=lowest * 1.08)
+
+
+def log_axis(low: float, high: float, title: str) -> Axis:
+    """A logarithmic axis with a margin, and with ticks for people: over a small range at equal distances, over a large
+    one at powers of ten, otherwise at 1, 2 and 5 times these.
+    """
+    margin = (high / low) ** 0.05 if high > low else 1.1
+    low, high = low / margin, high * margin
+    if high < 4 * low:
+        return Axis(low, high, linear_axis(high, title, 8, low).ticks, title, log=True)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    factors = (1, 2, 5) if high < 300 * low else (1,)
+    values = [factor * 10.0**power for power in powers[:: max(1, len(powers) // 6)] for factor in factors]
+    return Axis(low, high, tuple((value, amount(value)) for value in values if low <= value <= high), title, log=True)
 
 
 def linear_axis(high: float, title: str, most_ticks: int = 5, low: float = 0.0) -> Axis:

@@ -52,7 +52,6 @@ def _macros() -> Any:
         "colours": shapes.COLOURS,
         "markers": shapes.MARKERS,
         "dashes": shapes.DASHES,
-        "left": shapes.LEFT,
         "right": shapes.RIGHT,
         "title": shapes.TITLE,
         "kind_of": lambda mark: type(mark).__name__,
