@@ -15,6 +15,8 @@ EPILOG = """exit status:
 1    finished, but results are missing, failed or invalid; check and verify: or the campaign as a whole violates a rule
 2    wrong usage or input
 3    the environment lacks something
+4    verify, accept, terms accept: nothing wrong found, but something is open or unproven
+5    verify: as 4, for a rehearsal
 130  interrupted (submitted jobs go on; 'campaign run' again continues)
 
 An output that exists is overwritten only with --force, and a file that the command reads never; - is standard output.
@@ -55,6 +57,9 @@ TERMS_STATUS = """exit status:
 
 Without --decision and --all-of it asks for each on the terminal, and otherwise lists them."""
 
+COMPARE_STATUS = """exit status:
+0  every result was tested and none is worse; of an acceptance test: all commitments are reached
+1  a result is worse, lacks a value or cannot be tested; or an offer lacks a part"""
 
 ACCEPT_STATUS = """exit status:
 0  accepted
@@ -154,19 +159,22 @@ UNDER_WAY = (
     ),
 )
 VERBS = (
-    Verb("init", "verbs", "write a commented campaign file", [
+    Verb("init", "verbs", "write a commented campaign file",
+         "campaign init my-rfp.yaml", [
         Option("--rules", default=PACK, metavar="ID", help="rule pack, or a path to one (default: %(default)s)"),
         Option("file", nargs="?", type=Path, default=Path("campaign.yaml"), metavar="FILE", writes="file",
                help="new file (default: %(default)s); - prints it"),
         FORCE,
     ]),
-    Verb("build", "verbs", "compile the benchmark with this site's MPI", [
+    Verb("build", "verbs", "compile the benchmark with this site's MPI",
+         "campaign build --mpicc mpicc", [
         Option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),
         directory("directory for the binaries (default: where 'campaign run' looks for them)", writes="build"),
         FORCE,
     ]),
     Verb("plan", "running",
-         "check the campaign against the cluster and show runs, results and command lines; submits nothing", [
+         "check the campaign against the cluster and show runs, results and command lines; submits nothing",
+         "campaign plan my-rfp.yaml", [
         FILE,
         PART,
         JSON,
@@ -176,7 +184,8 @@ VERBS = (
                help="write the job scripts that 'campaign run' would submit"),
         FORCE,
     ]),
-    Verb("run", "running", "submit missing runs, wait for them, print the tables; run it again to resume", [
+    Verb("run", "running", "submit missing runs, wait for them, print the tables; run it again to resume",
+         "campaign run my-rfp.yaml", [
         FILE,
         PART,
         Option("--only", action="append", default=[], metavar="CELL", help="only these results: cells, or a status "
@@ -188,26 +197,31 @@ VERBS = (
         Option("--storage", default="", metavar="KIND", help="with --sandbox: its network file system, such as "
                "gluster,bricks=2; see 'campaign sandbox start --help'"),
     ], RESULTS_STATUS),
-    Verb("status", "running", "list all runs: state, attempt, job, reason for waiting", [
+    Verb("status", "running", "list all runs: state, attempt, job, reason for waiting",
+         "campaign status my-rfp.yaml --watch", [
         FILE,
         PART,
         JSON,
         Option("--watch", action="store_true", help="print it again at each change, until all jobs have ended"),
     ], STATUS_STATUS),
-    Verb("rerun", "running", "measure these results again; earlier attempts are kept", [
+    Verb("rerun", "running", "measure these results again; earlier attempts are kept",
+         "campaign rerun my-rfp.yaml 'scratch/node/*/stat'", [
         FILE,
         PART,
         Option("cells", nargs="+", metavar="CELL", help="such as 'scratch/node/*/*'"),
         *UNDER_WAY,
     ], RESULTS_STATUS),
-    Verb("cancel", "running", "cancel this campaign's jobs and end a run under way", [FILE, PART]),
-    Verb("collect", "running", "read all raw outputs again; rebuilds a lost database", [
+    Verb("cancel", "running", "cancel this campaign's jobs and end a run under way",
+         "campaign cancel my-rfp.yaml", [FILE, PART]),
+    Verb("collect", "running", "read all raw outputs again; rebuilds a lost database",
+         "campaign collect my-rfp.yaml", [
         FILE,
         PART,
         Option("--recover", action="store_true", help="first recover a damaged journal: keep the lines that the rest "
                "of it proves, and record what is lost; the damaged file is kept as evidence"),
     ]),
-    Verb("table", "results", "print the result table", [
+    Verb("table", "results", "print the result table",
+         "campaign table my-rfp.yaml -o response.xlsx", [
         FILE,
         PART,
         table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
@@ -219,12 +233,14 @@ VERBS = (
         Option("--clauses", action="store_true",
                help="the compliance matrix: each clause of the RFP with its answer, evidence and state"),
     ], RESULTS_STATUS),
-    Verb("report", "results", "write tables, findings and plots, with an HTML page that shows all of them", [
+    Verb("report", "results", "write tables, findings and plots, with an HTML page that shows all of them",
+         "campaign report my-rfp.yaml -o report", [
         FILE, PART, directory("directory (default: report in the results)"), FORCE,
         Option("--pdf", action="store_true",
                help="also print the page to index.pdf, with an installed Chromium or Chrome"),
     ], RESULTS_STATUS),
-    Verb("fill", "results", "fill the results into the buyer's form; RESPONSE.origins.csv says where each is from", [
+    Verb("fill", "results", "fill the results into the buyer's form; RESPONSE.origins.csv says where each is from",
+         "campaign fill my-rfp.yaml FORM.xlsx -o filled.xlsx", [
         FILE,
         Option("form", type=Path, metavar="FORM", help="the buyer's form (.xlsx, .csv or .docx), with cells that are "
                "marked as in {{ scratch/peak/shared/stat }} or mapped"),
@@ -234,7 +250,8 @@ VERBS = (
         Option("--decimal", choices=(".", ","), default=".", metavar="C", help="decimal sign of the numbers (a comma: "
                "in DOCX, and in CSV with semicolons or tabs)"),
     ], FILL_STATUS),
-    Verb("check", "results", "check the results, or another party's table, against the run rules", [
+    Verb("check", "results", "check the results, or another party's table, against the run rules",
+         "campaign check my-rfp.yaml", [
         FILE,
         PART,
         JSON,
@@ -246,7 +263,8 @@ VERBS = (
         JUNIT,
         FORCE,
     ], CHECK_STATUS),
-    Verb("compare", "results", "cell-by-cell comparison with statistical significance", [
+    Verb("compare", "results", "cell-by-cell comparison with statistical significance",
+         "campaign compare offer-a.zip offer-b.zip offer-c.zip", [
         Option("campaigns", nargs="+", type=Path, metavar="CAMPAIGN", help="campaign file, results directory, "
                "bundle, or table (.json, .csv, .xlsx); all are compared with the first"),
         (
@@ -271,18 +289,21 @@ VERBS = (
         table_format("csv, json, or a tabulate format such as simple, github, html"),
         DECIMAL,
         OUT,
-    ]),
-    Verb("modifications", "results", "source changes against the published benchmark: patch and report", [
+    ], COMPARE_STATUS),
+    Verb("modifications", "results", "source changes against the published benchmark: patch and report",
+         "campaign modifications my-rfp.yaml -o changes", [
         FILE, PART, directory("write modifications.patch, .txt and .json to this directory"), FORCE,
     ], aliases=("diff",)),
-    Verb("bundle", "bundles", "pack tables, logs and scripts so that the buyer can verify every number", [
+    Verb("bundle", "bundles", "pack tables, logs and scripts so that the buyer can verify every number",
+         "campaign bundle my-rfp.yaml -o my-rfp.zip --sign ~/.ssh/id_ed25519", [
         FILE,
         PART,
         directory("new directory, .zip or .tar.gz", writes="bundle", required=True),
         Option("--force", action="store_true", help="overwrite a .zip or .tar.gz that exists"),
         Option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
     ], RESULTS_STATUS),
-    Verb("head", "bundles", "print the journal's head, a hash over all outputs so far, to send to the buyer", [
+    Verb("head", "bundles", "print the journal's head, a hash over all outputs so far, to send to the buyer",
+         "campaign head my-rfp.yaml", [
         FILE,
         PART,
         JSON,
@@ -290,7 +311,8 @@ VERBS = (
                help="also write a time-stamp request (RFC 3161) to send to a public authority"),
         FORCE,
     ]),
-    Verb("verify", "bundles", "re-evaluate a bundle offline from its raw logs", [
+    Verb("verify", "bundles", "re-evaluate a bundle offline from its raw logs",
+         "campaign verify my-rfp.zip --terms terms.yaml", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         OF_BUNDLE,
         SIGNERS,
@@ -315,17 +337,20 @@ VERBS = (
         directory("write the report of the re-evaluation to this directory"),
         FORCE,
     ], VERIFY_STATUS),
-    Verb("terms", "bundles", "your terms for offers: write new ones, or accept what is open in a bundle", [
+    Verb("terms", "bundles", "your terms for offers: write new ones, or accept what is open in a bundle",
+         "campaign terms init terms.yaml", [
         Option("--rules", default=PACK, help=argparse.SUPPRESS),  # of `init`, before it
     ], TERMS_STATUS, verbs=[
-        Verb("init", "bundles", "write new terms for verifying offers by a rule pack or an RFP", [
+        Verb("init", "bundles", "write new terms for verifying offers by a rule pack or an RFP",
+             "campaign terms init terms.yaml --rules crossroads-mdtest", [
             Option("file", nargs="?", type=Path, default=Path("terms.yaml"), metavar="FILE", writes="file",
                    help="new file (default: %(default)s); - prints it"),
             Option("--rules", default=argparse.SUPPRESS, metavar="ID",
                    help=f"rule pack, or a path to one or to an RFP (default: {PACK})"),
             FORCE,
         ]),
-        Verb("accept", "bundles", "show each open decision of a bundle, and add those that you accept to your terms", [
+        Verb("accept", "bundles", "show each open decision of a bundle, and add those that you accept to your terms",
+             "campaign terms accept my-rfp.zip terms.yaml", [
             Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
             Option("terms", nargs="?", type=Path, default=Path("terms.yaml"), metavar="TERMS",
                    help="your terms, in which the entries are written (default: %(default)s)"),
@@ -340,7 +365,8 @@ VERBS = (
             JSON,
         ], TERMS_STATUS),
     ]),
-    Verb("sample", "bundles", "draw random cells from a bundle, to be measured again on the installed system", [
+    Verb("sample", "bundles", "draw random cells from a bundle, to be measured again on the installed system",
+         "campaign sample my-rfp.zip --seed lottery-2026-11-28 -o sample.yaml", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         OF_BUNDLE,
         Option("--honest", default="5%", metavar="P%", help="how many honest vendors may be rejected (default: "
@@ -362,7 +388,8 @@ VERBS = (
                help="new campaign file of the sample"),
         FORCE,
     ]),
-    Verb("accept", "bundles", "compare the measured sample with the bundle (drawn cells only)", [
+    Verb("accept", "bundles", "compare the measured sample with the bundle (drawn cells only)",
+         "campaign accept my-rfp.zip sample.yaml", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         OF_BUNDLE,
         Option("challenge", type=Path, metavar="CHALLENGE",
@@ -383,7 +410,8 @@ VERBS = (
         OUT,
         FORCE,
     ], ACCEPT_STATUS),
-    Verb("rebuild", "bundles", "build the benchmark again from a bundle's source and compare the binaries", [
+    Verb("rebuild", "bundles", "build the benchmark again from a bundle's source and compare the binaries",
+         "campaign rebuild my-rfp.zip", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         OF_BUNDLE,
         Option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),
@@ -392,7 +420,8 @@ VERBS = (
                "its Makefile runs on this machine"),
         JSON,
     ]),
-    Verb("rules", "verbs", "list the rule packs; show one with its clauses", [
+    Verb("rules", "verbs", "list the rule packs; show one with its clauses",
+         "campaign rules crossroads-mdtest", [
         Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one or an RFP (default: list all)"),
         Option("other", nargs="?", metavar="OTHER", help="a later version: what changed, and which results count"),
         Option("--test", nargs="+", metavar=("PACK", "LOG"),
@@ -401,15 +430,19 @@ VERBS = (
         Option("--facts", action="store_true", help="list the facts that conditions and formulas may name"),
         Option("--json", action="store_true", help="with --clauses or --facts: print JSON"),
     ]),
-    Verb("completion", "verbs", "print the shell completion script", [
+    Verb("completion", "verbs", "print the shell completion script",
+         "campaign completion bash", [
         Option("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish"),
     ], 'bash, zsh: eval "$(campaign completion bash)"    fish: campaign completion fish | source'),
-    Verb("help", "verbs", "print the help of a verb", [
+    Verb("help", "verbs", "print the help of a verb",
+         "campaign help run", [
         Option("verb", nargs="?", metavar="VERB", help="such as run (default: list all)"),
     ]),
-    Verb("sandbox", "sandbox", "run a Slurm cluster of virtual nodes on this machine", verbs=[
+    Verb("sandbox", "sandbox", "run a Slurm cluster of virtual nodes on this machine",
+         "campaign sandbox start", verbs=[
         Verb("start", "sandbox",
-             "start a cluster, or the dead parts of one that runs, and wait until its nodes are idle", [
+             "start a cluster, or the dead parts of one that runs, and wait until its nodes are idle",
+             "campaign sandbox start --nodes 4", [
             OF_SANDBOX,
             Option("--nodes", type=int, default=4, metavar="N", help="number of nodes (default: 4)"),
             Option("--cpus", type=int, default=8, metavar="N", help="CPUs of each node (default: 8)"),
@@ -423,12 +456,15 @@ VERBS = (
                    "its own: gluster[,bricks=N][,disk][,slow=MS], its bricks in memory or on DIR's disk, the last one "
                    "slowed down by MS milliseconds per operation; needs root"),
         ]),
-        Verb("stop", "sandbox", "end its jobs and daemons, and remove its directory", [OF_SANDBOX]),
-        Verb("status", "sandbox", "show daemons, nodes and jobs; exit status 0 when all is up, 1 when not", [
+        Verb("stop", "sandbox", "end its jobs and daemons, and remove its directory",
+             "campaign sandbox stop", [OF_SANDBOX]),
+        Verb("status", "sandbox", "show daemons, nodes and jobs; exit status 0 when all is up, 1 when not",
+             "campaign sandbox status", [
             OF_SANDBOX,
             Option("--json", action="store_true", help="print a JSON object"),
         ]),
-        Verb("env", "sandbox", 'print what the shell needs to use it: eval "$(campaign sandbox env)"', [OF_SANDBOX]),
+        Verb("env", "sandbox", 'print what the shell needs to use it: eval "$(campaign sandbox env)"',
+             "campaign sandbox env", [OF_SANDBOX]),
     ]),
 )
 # fmt: on
@@ -438,6 +474,7 @@ MEANT = {
     "submit": "unknown verb {verb}; use 'campaign run' (--detach returns at once)",
     "version": "unknown verb {verb}; use 'campaign --version'",
 }  # fmt: skip
+FIRST_VERBS = ("init", "plan", "run", "bundle")  # that one needs first
 TOP_OPTIONS = ("-h", "--help", "--version")
 
 
@@ -461,6 +498,15 @@ def check_verb(*words: str) -> None:
         raise InputError(f"the verb comes first: campaign plan {verb}")
     allowed = ", ".join(verb_entry.name for verb_entry in VERBS)
     raise InputError(f"unknown verb {verb}; {suggestion(verb, names, 0.6, allowed)}")
+
+
+def first_steps() -> str:
+    """What the program prints without a verb: the commands that one needs first."""
+    lines = ["campaign runs an RFP's benchmarks on Slurm under its run rules. First:", ""]
+    for verb in (verb for verb in VERBS if verb.name in FIRST_VERBS):
+        lines += [f"  {verb.example}", f"      {verb.help}"]
+    lines += ["", "To check a bundle that you received: campaign verify my-rfp.zip"]
+    return "\n".join([*lines, "All verbs: campaign help. A verb with its options: campaign help run"])
 
 
 def parser() -> argparse.ArgumentParser:

@@ -16,11 +16,11 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any, TextIO
 
-from campaign.cli.arguments import check_verb, parser
+from campaign.cli.arguments import check_verb, first_steps, parser
 from campaign.cli.output import check_outputs, prepare_outputs, say
 from campaign.cli.step_line import VERBS, show_steps
 from campaign.core import users, waiting
-from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
+from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, USAGE, CampaignError, is_full
 
 PACKAGE = Path(__file__).parents[1]
 TELLING = ("run", "rerun", "status", "check", "verify", "collect")  # verbs whose exit status scripts use
@@ -60,8 +60,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_verb(words: Sequence[str]) -> int:
     try:
-        if words:
-            check_verb(*words)
+        if not words:
+            say(first_steps())
+            return USAGE
+        check_verb(*words)
         arguments = parser().parse_args(words)
         notices = (lambda _: None) if "--json" in words else say  # nobody reads messages beside data
         steps = show_steps(sys.stderr) if words[0] in VERBS else nullcontext()

@@ -32,17 +32,12 @@ class Help(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what to do if its first argument is missing."""
+    """Says what to do if the campaign file is missing."""
 
     def error(self, message: str) -> NoReturn:
-        import re
-
-        hints = {
-            "VERB": "'campaign help' lists the verbs",
-            "FILE": "give the campaign file; 'campaign init FILE' writes a new one",
-        }
-        first = re.match(r"the following arguments are required: (\w+)", message)
-        super().error(f"{message}; {hints[first[1]]}" if first and first[1] in hints else message)
+        is_without_file = message.startswith("the following arguments are required: FILE")
+        hint = "; give the campaign file; 'campaign init FILE' writes a new one" if is_without_file else ""
+        super().error(f"{message}{hint}")
 
 
 class VerbParser(Parser):
@@ -95,6 +90,7 @@ class Verb:
     name: str
     module: str  # in which its function is
     help: str
+    example: str  # a command that works when it is pasted, with the reader's files
     options: Sequence[Option | tuple[Option, ...]] = ()
     epilog: str | None = None
     aliases: tuple[str, ...] = ()
@@ -103,12 +99,13 @@ class Verb:
 
 def add_verb(verbs: argparse._SubParsersAction[Any], listed: Verb, full_name: str = "") -> argparse.ArgumentParser:
     """`full_name`: with that of the verb whose own it is; its module has the function of this name."""
+    example = f"example:\n  {listed.example}"
     verb: argparse.ArgumentParser = verbs.add_parser(
         listed.name,
         aliases=listed.aliases,
         help=listed.help,
         description=listed.help,
-        epilog=listed.epilog,
+        epilog=f"{example}\n\n{listed.epilog}" if listed.epilog else example,
         formatter_class=Help,
     )
     outputs: dict[str, str] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import time
 from bisect import bisect_left
@@ -76,10 +77,9 @@ def time_left_text(progress: Progress) -> str:
         return ""
     # An estimate is not known to the second.
     step = next((step for limit, step in ROUNDING if left.seconds < limit), 3600)
-    time = format_duration(max(1, round(left.seconds / step)) * step)
-    if left.unlike:
-        return f" (about {time} left, {plural(left.unlike, 'run')} of unknown length)"
-    return f" (about {time} left)"
+    fields = re.findall(r"(\d+)([a-z])", format_duration(max(1, round(left.seconds / step)) * step))
+    duration = " ".join(f"{number} {'min' if unit == 'm' else unit}" for number, unit in fields)
+    return f" (about {duration} left, estimated from {plural(left.ended_count, 'run')})"
 
 
 @contextmanager

@@ -29,8 +29,9 @@ class RunLengths:
                 self.add(runs_by_id[attempt.run], attempt)
 
     @property
-    def is_measured(self) -> bool:
-        return bool(self._seconds)
+    def ended_count(self) -> int:
+        """How many attempts they are estimated from."""
+        return len(self._seconds.get((), ()))
 
     def add(self, run: Run, attempt: Attempt) -> None:
         """Take an attempt of a run into account, if it has ended well."""
@@ -41,10 +42,6 @@ class RunLengths:
     def expected_s(self, run: Run) -> float:
         seconds = next((self._seconds[likeness] for likeness in _similarity_keys(run) if likeness in self._seconds), [])
         return _middle(seconds, self._limit_s)
-
-    def has_kind(self, run: Run) -> bool:
-        """Whether a run of exactly this kind has ended."""
-        return _similarity_keys(run)[0] in self._seconds
 
 
 def _middle(values: Sequence[float], default: float) -> float:
@@ -136,7 +133,7 @@ def estimate(
         runs=len(runs_to_come),
         node_s=_cost_node_s(runs_to_come.values(), lengths),
         seconds=seconds_of_targets(campaign.targets, seconds),
-        is_measured=lengths.is_measured,
+        is_measured=lengths.ended_count > 0,
         searching=len(undecided),
         repeating=_further_repetitions(campaign, runs, undecided) if runs_to_come else 0,
         budget_node_s=budget if undecided and math.isfinite(budget) else None,
@@ -154,7 +151,7 @@ def _remaining_of_search(
     """The executions of a search, as many as its budget allows, and those of the count that it finds."""
     usual, fresh = adaptive.expected_runs(progress, repetitions)
     cost = _cost_node_s(usual, lengths)
-    if lengths.is_measured and cost > budget_node_s:
+    if lengths.ended_count and cost > budget_node_s:
         usual = usual[: int(len(usual) * budget_node_s / cost)]
     return [*usual, *fresh]
 
@@ -192,12 +189,10 @@ def seconds_of_targets(targets: Iterable[Target], seconds: Mapping[str, float]) 
 
 @dataclass(frozen=True, slots=True)
 class TimeLeft:
-    """Seconds until the last run has ended. `unlike`: remaining runs of a kind of which none has ended, so that their
-    length is a guess.
-    """
+    """Seconds until the last run has ended, estimated from so many runs that have."""
 
     seconds: float
-    unlike: int = 0
+    ended_count: int
 
 
 class TimeEstimate:
@@ -265,16 +260,15 @@ class TimeEstimate:
         """None before a run has ended well, and if none is left."""
         kinds = self._kinds.by_key.values()
         running = [(self._runs[run], max(0.0, now_s - since)) for run, since in self._running_since.items()]
-        if not self._lengths.is_measured or not (kinds or running):
+        if not self._lengths.ended_count or not (kinds or running):
             return None
         seconds = [(run, count * self._lengths.expected_s(run)) for run, count in kinds]
         for run, elapsed_s in running:
             seconds.append((run, max(self._lengths.expected_s(run) - elapsed_s, elapsed_s * GOES_ON)))
         wait_s = _middle(self._waits_s, 0.0)
         seconds += [(run, count * wait_s) for run, count in self._waiting.by_key.values()]
-        remaining = (*kinds, *((run, 1) for run, _ in running))
-        unlike = sum(count for run, count in remaining if not self._lengths.has_kind(run))
-        return TimeLeft(seconds_of_targets(self._campaign.targets, _seconds_by_target(seconds)), unlike)
+        seconds_left = seconds_of_targets(self._campaign.targets, _seconds_by_target(seconds))
+        return TimeLeft(seconds_left, self._lengths.ended_count)
 
 
 def _place(run: Run) -> tuple[str, str]:

@@ -366,8 +366,16 @@ ON_COMMAND_LINES = (
                   "campaign: table.xls: tables are not written in this format; end the name with one of .csv, .json, "
                   ".xlsx, .html, .md, .tex, or give --format"),
     OnCommandLine("no verb", "",
-                  "usage: campaign [-h] [--version] VERB ...\n"
-                  "campaign: error: the following arguments are required: VERB; 'campaign help' lists the verbs"),
+                  "campaign runs an RFP's benchmarks on Slurm under its run rules. First:\n\n"
+                  "  campaign init my-rfp.yaml\n      write a commented campaign file\n"
+                  "  campaign plan my-rfp.yaml\n      check the campaign against the cluster and show runs, results "
+                  "and command lines; submits nothing\n"
+                  "  campaign run my-rfp.yaml\n      submit missing runs, wait for them, print the tables; run it "
+                  "again to resume\n"
+                  "  campaign bundle my-rfp.yaml -o my-rfp.zip --sign ~/.ssh/id_ed25519\n"
+                  "      pack tables, logs and scripts so that the buyer can verify every number\n\n"
+                  "To check a bundle that you received: campaign verify my-rfp.zip\n"
+                  "All verbs: campaign help. A verb with its options: campaign help run"),
     OnCommandLine("no campaign file", "status",
                   "usage: campaign status [-h] [--part PART] [--json] [--watch] FILE\n"
                   "campaign status: error: the following arguments are required: FILE; give the campaign file; "

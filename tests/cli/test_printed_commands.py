@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.cli.arguments import parser
+from campaign.cli.arguments import VERBS, parser
 from tests.support import printed_commands
 from tests.support.printed_commands import PAGES, SCREENS, SOURCES, complete, inline, words_of
 
@@ -56,6 +56,13 @@ def test_every_command_in_a_sentence_is_taken_or_its_options_exist(
 def test_a_mention_with_an_unknown_option_or_verb_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown option --tabel" in problem(["verify", "--tabel"], capsys, printed_commands.mentions())
     assert "invalid choice: 'tabel'" in problem(["tabel"], capsys, printed_commands.mentions())
+
+
+def test_every_verb_has_an_example_that_is_executed() -> None:
+    verbs = [inner for verb in VERBS for inner in (verb, *verb.verbs)]
+    examples = {verb.name: verb.example.removeprefix("campaign ") for verb in verbs}
+    assert {name: example for name, example in examples.items() if name not in example.split()} == {}
+    assert set(examples.values()) - INLINE == set()
 
 
 def test_commands_are_found_on_pages_screens_and_in_messages() -> None:

@@ -48,7 +48,7 @@ def story() -> list[Progress]:
         progress_of(attempt(first, State.SUBMITTING)),
         progress_of(attempt(first, State.RUNNING), attempt(second, State.PENDING, "Resources"), waits),
         progress_of(attempt(first, State.RUNNING), attempt(second, State.PENDING, "Resources"), waits),
-        progress_of(done_attempt, attempt(second, State.RUNNING), waits, left=TimeLeft(3.4)),
+        progress_of(done_attempt, attempt(second, State.RUNNING), waits, left=TimeLeft(3.4, 1)),
         progress_of(done_attempt, failed, waits, left=TimeLeft(2.6, 1)),
         progress_of(done_attempt, failed, attempt(second, State.PENDING, "", None, 2), waits, left=TimeLeft(12.1, 2)),
         progress_of(
@@ -105,12 +105,13 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     ("left", "message"),
     [
         (None, ""),
-        (TimeLeft(0.2), " (about 1s left)"),
-        (TimeLeft(59.6), " (about 1m left)"),
-        (TimeLeft(94), " (about 1m30s left)"),
-        (TimeLeft(4000), " (about 1h5m left)"),
-        (TimeLeft(610, 1), " (about 10m left, 1 run of unknown length)"),
-        (TimeLeft(16.5 * 3600, 12), " (about 16h30m left, 12 runs of unknown length)"),
+        (TimeLeft(0.2, 12), " (about 1 s left, estimated from 12 runs)"),
+        (TimeLeft(9.2, 1), " (about 9 s left, estimated from 1 run)"),
+        (TimeLeft(59.6, 1), " (about 1 min left, estimated from 1 run)"),
+        (TimeLeft(94, 1), " (about 1 min 30 s left, estimated from 1 run)"),
+        (TimeLeft(4000, 1), " (about 1 h 5 min left, estimated from 1 run)"),
+        (TimeLeft(610, 1), " (about 10 min left, estimated from 1 run)"),
+        (TimeLeft(16.5 * 3600, 12), " (about 16 h 30 min left, estimated from 12 runs)"),
     ],
 )
 def test_the_time_left_is_reported_as_exactly_as_it_is_known(left: TimeLeft | None, message: str) -> None:
@@ -209,7 +210,7 @@ def test_the_live_display_keeps_a_line_of_every_run_and_gives_the_cursor_back(
             live._live.refresh()
         live.close()
     text = tty.text()
-    for part in ("job 17 submitted: [3 runs]", "0 of 3 runs finished", "3 of 3 runs finished", "about 3s left"):
+    for part in ("job 17 submitted: [3 runs]", "0 of 3 runs finished", "3 of 3 runs finished", "about 3 s left"):
         assert part in text, part
     for part in (*(run.id for run in RUNS), "2 × 4", "create 48230", "pending: Resources", "lost: job 18 is gone"):
         assert part in text, part

@@ -55,14 +55,15 @@ def _page(name: str, parser: argparse.ArgumentParser, summary: str) -> str:
     for inner, verb, line in verbs(parser) if name != "campaign" else ():
         lines += [f".SH {_text(inner.upper())}", f"{_text(line)}.", *_usage(verb)]
         lines += [*_items(verb, options=False), *_items(verb, options=True)]
-    if parser.epilog:
-        status, _, further_text = parser.epilog.partition("\n\n")
-        if status.startswith("exit status:\n"):
-            meanings = (line.split(maxsplit=1) for line in status.splitlines()[1:])
+    for text in (parser.epilog or "").split("\n\n"):
+        heading, _, body = text.partition("\n")
+        if heading == "exit status:":
+            meanings = (line.split(maxsplit=1) for line in body.splitlines())
             lines += _section("EXIT STATUS", [line for number, says in meanings for line in _item(number, says)])
-        else:
-            lines += [".SH NOTES", _text(status)]
-        lines += [".PP", _text(further_text)] if further_text else []
+        elif heading == "example:":
+            lines += [".SH EXAMPLE", ".nf", *map(_text, body.splitlines()), ".fi"]
+        elif text:
+            lines += [".PP" if ".SH EXIT STATUS" in lines else ".SH NOTES", _text(text)]
     other_words = [] if name == "campaign" else [".SH SEE ALSO", ".BR campaign (1)"]
     return "\n".join([*lines, *other_words]) + "\n"
 
