@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from campaign.config.rfp import JointRequirement
@@ -29,8 +30,10 @@ from campaign.results.fact_values import fact_values
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 FOUND = "clause {clause} requires {condition}; found {values}"
 _DOUBTFUL = "clause {clause} requires {condition}; met, but not within the uncertainty of {values}"
-_UNRECORDED = "{condition}: {names} not recorded"
-_BEYOND = "{condition}: no value of {names} at this size"
+_UNRECORDED: Form = partial(unchecked, "{condition}: {names} not recorded")
+_BEYOND: Form = partial(unchecked, "{condition}: no value of {names} at this size")
+_WITHOUT_VALUE: Form = partial(unchecked, "clause {clause} requires {condition}: no value of {names}")
+_FEWER = "clause {clause} requires {condition}: fewer than two valid results of {over}"
 NO_RECORDS: Mapping[str, Record] = MappingProxyType({})
 PRINTED = 1e-4  # relative; IOR prints the bytes moved in tenths of a MiB
 
@@ -47,42 +50,45 @@ def check_size_conditions(case: Case) -> Iterator[Finding]:
     tolerance for memory; in a rehearsal noted.
     """
     rates = dict.fromkeys(leaf for _, record in case.results for leaf in record.measured_records if leaf.unit in BYTES)
+    form = at_full_size(violation, case.full)
     for requirement, condition in _applicable_conditions(case, "GEO-05"):
-        values = fact_values(case, condition.names)
-        if facts.MOVED not in condition.names:
-            yield from _check_size_condition(case, requirement, condition, requirement.holds, values)
-            continue
-        for record in rates:
-            moved = {} if record.moved_bytes is None else {facts.MOVED: float(record.moved_bytes)}
-            text = f"{record.operation}: {requirement.holds}"
-            yield from _check_size_condition(case, requirement, condition, text, {**values, **moved})
-        if not rates:
-            texts = {"condition": requirement.holds, "clause": requirement.clause}
-            yield unchecked(_UNRECORDED, **texts, names=facts.MOVED)
+        values, holds = fact_values(case, condition.names), requirement.holds
+        moved = [
+            (f"{record.operation}: {holds}", record.moved_bytes)
+            for record in (rates if facts.MOVED in condition.names else ())
+        ]
+        for text, number in moved or [(holds, None)]:
+            inputs = {**values, **({} if number is None else {facts.MOVED: float(number)})}
+            for finding in _condition_forms(form, requirement, condition, inputs, undefined=unchecked, condition=text):
+                yield finding()
 
 
-def _check_size_condition(
-    case: Case, requirement: Requirement, condition: Condition, text: str, values: Mapping[str, Value]
-) -> Iterator[Finding]:
-    lacking = [name for name in condition.names if name not in values]
-    if lacking:
-        texts = {"condition": text, "clause": requirement.clause}
-        yield unchecked(_UNRECORDED, **texts, names=", ".join(lacking))
-        return
-    try:
-        missed = _condition_failure(condition, values)
-    except ValueError as error:
-        yield unchecked(str(error), clause=requirement.clause)
-        return
-    if not missed:
-        return
-    yield at_full_size(violation, case.full)(
-        FOUND,
-        *missed,
-        condition=text,
-        clause=requirement.clause,
-        values=_values_text(condition, values),
-    )
+def _condition_forms(
+    form: Form,
+    requirement: Requirement,
+    condition: Condition,
+    values: Mapping[str, Value],
+    /,
+    found: str = "",
+    lacks: Form = _UNRECORDED,
+    wording: str = FOUND,
+    undefined: Form | None = None,
+    **texts: str,
+) -> Iterator[Form]:
+    """The form of the finding about a condition that does not hold, or lacks values (`lacks`), with its texts; none if
+    it holds. `found`: the values in words; `undefined`: if it cannot be computed, in place of `form`.
+    """
+    texts = {"clause": requirement.clause, "condition": str(condition), **texts}
+    if lacking := [name for name in condition.names if name not in values]:
+        yield partial(lacks, names=", ".join(lacking), **texts)
+    elif missed := _condition_failure(condition, values):
+        yield partial(
+            form if missed[0] else undefined or form,
+            wording,
+            *missed,
+            values=found or _values_text(condition, values),
+            **texts,
+        )
 
 
 def _values_text(condition: Condition, values: Mapping[str, Value], records: Mapping[str, Record] = NO_RECORDS) -> str:
@@ -91,6 +97,7 @@ def _values_text(condition: Condition, values: Mapping[str, Value], records: Map
         f"{name} {_value_text(values[name], *condition.limits)}"
         f"{_sources_text(records[name]) if name in records else ''}"
         for name in condition.names
+        if name in values
     )
 
 
@@ -123,10 +130,13 @@ def _conditions_of_line(
 
 
 def _condition_failure(condition: Condition, values: Mapping[str, Value]) -> tuple[str, str] | None:
-    """What was expected and what was found, if the condition does not hold. Raises ValueError if that is unknown."""
-    if condition.holds(values, **_tolerance(condition)):
-        return None
-    left, *allowed_values = condition.sides(values)
+    """What was expected and what was found, if the condition does not hold, or cannot be computed."""
+    try:
+        if condition.holds(values, **_tolerance(condition)):
+            return None
+        left, *allowed_values = condition.sides(values)
+    except ValueError as error:
+        return "", str(error)
     if len(allowed_values) == 1 and not isinstance(left, str) and not isinstance(allowed_values[0], str):
         actual, expected = distinct_digits(left, allowed_values[0])
         return f"{condition.sign} {expected}", actual
@@ -172,30 +182,16 @@ def _check_result_condition(
     values = fact_values(part, condition.names) | {name: record.value for name, record in records.items()}
     record_names = [name for name in condition.names if name in records]
     alone = [operation.id for operation in case.operations if [operation.name] == record_names]
-    texts = {"operation": "".join(alone), "clause": requirement.clause, "condition": str(condition)}
-    lacking = [name for name in condition.names if name not in values]
+    lacking = {*condition.names}.difference(values)
     references = {reference.id for reference in case.pack.references}
-    known_names = {*facts.BY_NAME, *references} - case.pack.printed_names
-    if unrecorded := [name for name in lacking if name in known_names]:
-        wording = _BEYOND if references & {*lacking} else _UNRECORDED
-        yield unchecked(wording, **texts, names=", ".join(unrecorded))
-        return
-    if lacking and requirement.if_printed:
-        return
-    if lacking:
-        wording = "clause {clause} requires {condition}; not in the output: {names}"
-        yield form(wording, **texts, names=", ".join(lacking))
-        return
-    if missed := _result_condition_failure(condition, values):
-        yield form(FOUND, *missed, **texts, values=_values_text(condition, values, records))
-
-
-def _result_condition_failure(condition: Condition, values: Mapping[str, Value]) -> tuple[str, str] | None:
-    """What was expected and what was found, if a condition on results does not hold, or cannot be computed."""
-    try:
-        return _condition_failure(condition, values)
-    except ValueError as error:
-        return "", str(error)
+    lacks: Form = _BEYOND if lacking & references else _UNRECORDED
+    if not lacking & ({*facts.BY_NAME, *references} - case.pack.printed_names):
+        if lacking and requirement.if_printed:
+            return
+        lacks = partial(form, "clause {clause} requires {condition}; not in the output: {names}")
+    found = _values_text(condition, values, records)
+    for finding in _condition_forms(form, requirement, condition, values, found, lacks, operation="".join(alone)):
+        yield finding()
 
 
 @campaign_rule(
@@ -250,20 +246,15 @@ def _check_line_conditions(submission: Submission) -> Iterator[Finding]:
                 for operation in operations
                 if operation.id in rows and (record := rows[operation.id].record)
             }
-            texts = {"clause": requirement.clause, "condition": str(condition)}
             cells = [Cell(*line, operation.id) for operation in operations] or [row.cell for row in of_line]
             values = {
                 **fact_values(case, condition.names),
                 **line_values(submission, valid.get(line, ())),
                 **{name: record.value for name, record in records.items()},
             }
-            if lacking := [name for name in condition.names if name not in values]:
-                wording = "clause {clause} requires {condition}: no value of {names}"
-                yield from submission.per_line(unchecked, cells, wording, **texts, names=", ".join(lacking))
-            elif missed := _result_condition_failure(condition, values):
-                form = requirement_form(requirement, submission.full)
-                shown_values = _values_text(condition, values, records)
-                yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=shown_values)
+            form, found = requirement_form(requirement, submission.full), _values_text(condition, values, records)
+            for finding in _condition_forms(form, requirement, condition, values, found, _WITHOUT_VALUE):
+                yield from submission.per_line(finding, cells)
 
 
 def _valid_groups(submission: Submission, scope: str) -> Iterator[list[Case]]:
@@ -281,30 +272,21 @@ def _check_condition_over_runs(
         return  # of another launch condition
     ids = {operation.id for operation in operations}
     cells = [cell for cell in cases[0].run.cells() if not ids or cell.operation in ids]
-    texts = {"clause": requirement.clause, "condition": str(condition)}
     values_by_name = {
         name: [value_and_place for case in cases if (value_and_place := _value_and_place(case, name))] for name in names
     }
-    if min(map(len, values_by_name.values()), default=len(cases)) < 2:
-        wording = "clause {clause} requires {condition}: fewer than two valid results of {over}"
-        yield from submission.per_line(unchecked, cells, wording, **texts, over=requirement.over)
-        return
-    try:
-        values = {**fact_values(cases[0], condition.names), **line_values(submission, cases)}
-        values |= {
-            name: aggregate(
-                name, {aggregated_name(name): [value for value, _ in values_by_name[aggregated_name(name)]]}
-            )
-            for name in condition.names
-            if aggregated_name(name)
-        }
-        missed = _condition_failure(condition, values)
-    except ValueError as error:
-        missed = "", str(error)
-    if missed:
-        ranges = "; ".join(f"{name} {_lowest_and_highest(of_name)}" for name, of_name in values_by_name.items())
-        form = requirement_form(requirement, submission.full)
-        yield from submission.per_line(form, cells, FOUND, *missed, **texts, values=ranges)
+    numbers = {name: [value for value, _ in of_name] for name, of_name in values_by_name.items()}
+    values = {**fact_values(cases[0], condition.names), **line_values(submission, cases)}
+    found = "; ".join(f"{name} {_lowest_and_highest(of_name)}" for name, of_name in values_by_name.items() if of_name)
+    form = requirement_form(requirement, submission.full)
+    lacks: Form = partial(unchecked, _FEWER, over=requirement.over)
+    if min(map(len, numbers.values()), default=len(cases)) >= 2:
+        try:
+            values |= {name: aggregate(name, numbers) for name in condition.names if aggregated_name(name)}
+        except ValueError as error:
+            lacks = partial(form, FOUND, "", error, values=found)
+    for finding in _condition_forms(form, requirement, condition, values, found, lacks):
+        yield from submission.per_line(finding, cells)
 
 
 def _value_and_place(case: Case, name: str) -> tuple[Value, str] | None:
@@ -351,21 +333,16 @@ def _check_projected(
     ends: Mapping[str, tuple[float, float]],
 ) -> Iterator[Finding]:
     """Whether a condition holds at the projected numbers, and at all their ends."""
-    if beyond := [name for name in condition.names if name not in numbers]:
-        texts = {"clause": requirement.clause, "condition": str(condition), "names": ", ".join(beyond)}
-        yield from submission.per_line(unchecked, cells, _BEYOND, **texts)
-        return
-    corners = projected_corners(numbers, ends)
-    failures = [_result_condition_failure(condition, corner) for corner in (numbers, *corners)]
     ranges = {name: f" (projected, {digits(low)} to {digits(high)})" for name, (low, high) in ends.items()}
-    values = ", ".join(f"{name} {digits(numbers[name])}{ranges.get(name, '')}" for name in condition.names)
-    texts = {"clause": requirement.clause, "condition": str(condition), "values": values}
-    if failures[0]:
-        form = requirement_form(requirement, submission.full)
-        yield from submission.per_line(form, cells, FOUND, *failures[0], **texts)
-    elif missed := next(filter(None, failures), None):
-        form = requirement_form(replace(requirement, explain=True), submission.full)
-        yield from submission.per_line(form, cells, _DOUBTFUL, *missed, **texts)
+    found = ", ".join(f"{name} {digits(numbers.get(name, 0.0))}{ranges.get(name, '')}" for name in condition.names)
+    form, doubtful = (
+        requirement_form(entry, submission.full) for entry in (requirement, replace(requirement, explain=True))
+    )
+    forms = list(_condition_forms(form, requirement, condition, numbers, found, _BEYOND))
+    for corner in projected_corners(numbers, ends) if not forms else ():
+        forms += _condition_forms(doubtful, requirement, condition, corner, found, wording=_DOUBTFUL)
+    for finding in forms[:1]:
+        yield from submission.per_line(finding, cells)
 
 
 def _named_records(case: Case, part: Case) -> dict[str, Record]:

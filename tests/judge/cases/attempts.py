@@ -384,6 +384,7 @@ EXAMPLES: list[Example] = [
         "51539607552",
     ),
     unchecked("GEO-05", "accelerators of which no node says anything", without_devices("moved <= device_memory")),
+    unchecked("GEO-05", "a quotient by a count of zero", required("moved / (nodes - 2) <= device_memory")),
     compliant("GEO-05", "by the memory that Slurm is told, a little less", required("moved == 1.04 * memory * nodes")),
     compliant(
         "GEO-05", "as many bytes, but for the digits that IOR does not print", required("moved >= 48.001 * 2^30")
