@@ -202,7 +202,8 @@ VERBS = (
         FILE,
         PART,
         JSON,
-        Option("--watch", action="store_true", help="print it again at each change, until all jobs have ended"),
+        Option("--watch", action="store_true", help="show it until all jobs have ended: redrawn on a terminal, "
+               "elsewhere printed again at each change"),
     ], STATUS_STATUS),
     Verb("rerun", "running", "measure these results again; earlier attempts are kept",
          "campaign rerun my-rfp.yaml 'scratch/node/*/stat'", [

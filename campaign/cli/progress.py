@@ -11,7 +11,7 @@ import re
 import sys
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from itertools import islice
@@ -23,6 +23,7 @@ from campaign.core.grouping import grouped
 from campaign.core.runs import Attempt, Geometry, Run, State
 from campaign.core.units import digits, format_duration, plural
 from campaign.pipeline.run import Progress, RunValue
+from campaign.plan.estimate import TimeLeft
 from campaign.slurm.collect import turn_reason
 from campaign.slurm.submit import not_submitted_text
 
@@ -44,8 +45,23 @@ def display(root: Path, verbose: bool = False, quiet: bool = False, stream: Text
     """The display for results in `root`: redrawn in place if the terminal can, otherwise plain lines."""
     terminal = stream or sys.stderr
     level = Importance.ALWAYS if quiet else Importance.DETAIL if verbose else Importance.NORMAL
-    alive = terminal.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
-    return (Live if alive and not quiet else Lines)(terminal, Log(root), level)
+    return (Live if can_redraw(terminal) and not quiet else Lines)(terminal, Log(root), level)
+
+
+def can_redraw(stream: TextIO) -> bool:
+    """Whether it is a terminal that moves its cursor."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
+
+
+@contextmanager
+def redrawn_text(stream: TextIO) -> Iterator[Callable[[str], None]]:
+    """Gives what shows a text on a terminal in place of the one before; at the end nothing of it remains."""
+    from rich.console import Console
+    from rich.live import Live as RichLive
+    from rich.text import Text
+
+    with RichLive(console=Console(file=stream), auto_refresh=False, transient=True) as live:
+        yield lambda text: live.update(Text(text), refresh=True)
 
 
 def _has_ended(last: Attempt | None) -> bool:
@@ -71,8 +87,8 @@ def nodes_and_processes(geometry: Geometry) -> str:
     return str(geometry) if geometry.larger else f"{geometry.nodes} × {geometry.processes_per_node}"
 
 
-def time_left_text(progress: Progress) -> str:
-    left = progress.time_left()
+def time_left_text(left: TimeLeft | None) -> str:
+    """In words, to follow another text; "" while it is not known."""
     if left is None:
         return ""
     # An estimate is not known to the second.
@@ -190,7 +206,7 @@ class Lines:
             else:
                 importance = Importance.NORMAL if last.state is State.DONE else Importance.ALWAYS
                 outcome = describe(last, progress.values(last))
-                yield f"{ended_count} {run.id}: {outcome}{time_left_text(progress)}", importance
+                yield f"{ended_count} {run.id}: {outcome}{time_left_text(progress.time_left())}", importance
 
         if self._cancelled and not any(last and last.state.active for _, last in self._unfinished()):
             yield f"{self._count_text()} {_cancelled_text(self._cancelled)}", Importance.ALWAYS
@@ -267,7 +283,9 @@ class Live(Lines):
 
         ended_count = len(self._runs) - len(self._left)
         elapsed = format_duration(round(time.monotonic() - self._began))
-        title = f"{ended_count} of {len(progress.runs)} runs finished, {elapsed} elapsed" + time_left_text(progress)
+        title = f"{ended_count} of {len(progress.runs)} runs finished, {elapsed} elapsed" + time_left_text(
+            progress.time_left()
+        )
         grid = Table(title=title, title_justify="left", box=None)
         rows = list(self._under_way())
         name_width = self._console.size.width // 2  # of a name, so that there is room for the state

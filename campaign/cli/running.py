@@ -11,9 +11,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
-from typing import Any
+from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 
 from campaign.cli import progress, queues
 from campaign.cli.output import columns, rows_exit_status, say, show
@@ -39,6 +38,7 @@ from campaign.pipeline import (
 )
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
+from campaign.plan.estimate import TimeEstimate
 from campaign.report import causes, decision, findings_view, table, views
 from campaign.results.cells import Row, patterns
 from campaign.slurm import commands
@@ -360,24 +360,42 @@ def _cell_line(row: Row, cells: str) -> str:
     return f"{text}: {'; '.join(against)}" if row.status is Status.INVALID else text
 
 
+@dataclass(frozen=True, slots=True)
+class _States:
+    """The states of a campaign's runs. `watched`: as text while it goes on; `next_step`: the command that shows or does
+    more.
+    """
+
+    text: str
+    watched: str
+    next_step: str
+    goes_on: bool
+    exit_status: int
+
+
 def status(arguments: argparse.Namespace) -> int:
     selection, printed_texts = PartSelection(arguments, "json" if arguments.json else ""), None
-    parts = selection.definitions()
-    while True:
-        goes_on = any(map(_is_driven, parts.values()))  # asked before: what it does last is shown
-        selection.texts, selection.statuses = {}, []
-        for part, definition in parts.items():
-            states, status = _states(definition)
-            text = json.dumps(states, indent=1) + "\n" if arguments.json else views.states_text(states, columns())
-            goes_on = goes_on or any(state["active"] for state in states)
-            selection.texts[part] = text
-            selection.statuses.append(status)
-        if selection.texts != printed_texts:
-            _print_states(selection, arguments.json)
-        if not arguments.watch or not goes_on:
-            return selection.finish()
-        printed_texts = selection.texts
-        time.sleep(2)
+    parts, estimates = selection.definitions(), dict[str, TimeEstimate]()
+    is_redrawn = arguments.watch and not arguments.json and progress.can_redraw(sys.stdout)
+    with progress.redrawn_text(sys.stdout) if is_redrawn else nullcontext() as draw:
+        while True:
+            states = [_states(arguments, part, definition, estimates) for part, definition in parts.items()]
+            goes_on = arguments.watch and any(of_part.goes_on for of_part in states)
+            selection.texts = {part: of_part.text for part, of_part in zip(parts, states, strict=True)}
+            selection.statuses = [of_part.exit_status for of_part in states]
+            if draw:
+                draw("\n\n".join(of_part.watched for of_part in states))
+            elif selection.texts != printed_texts:
+                _print_states(selection, arguments.json)
+            if not goes_on:
+                break
+            printed_texts = selection.texts
+            time.sleep(2)
+    if draw:
+        _print_states(selection, arguments.json)
+    for of_part in states if not arguments.json else ():
+        show(f"Next: {of_part.next_step}")
+    return selection.finish()
 
 
 def _print_states(selection: PartSelection, as_json: bool) -> None:
@@ -389,10 +407,33 @@ def _print_states(selection: PartSelection, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _states(definition: Definition) -> tuple[list[dict[str, Any]], int]:
-    """The runs' states, and the exit status. What they are judged by takes memory that their table needs."""
+def _states(
+    arguments: argparse.Namespace, part: str, definition: Definition, estimates: dict[str, TimeEstimate]
+) -> _States:
+    """The states of a part's runs; `estimates` has those of the parts' times."""
+    is_driven = _is_driven(definition)  # asked before: what it does last is shown
     submission = campaign_state.current_submission(definition, say)
-    return views.run_states(submission), rows_exit_status(submission.rows)
+    states, rows = views.run_states(submission), submission.rows
+    is_active, watched = any(state["active"] for state in states), ""
+    if arguments.watch:
+        estimate = estimates.setdefault(part, TimeEstimate(submission.campaign, submission.all_runs))
+        estimate.update(submission.attempts, time.time())
+        left = progress.time_left_text(estimate.left(time.time()))
+        watched = f"{f'part {part}: ' if part else ''}{views.watched_text(states, left, columns())}"
+    text = f"{views.states_text(states, columns())}\n\n{views.totals_text(states, rows, columns())}"
+    next_step = _next_step(typed_path(arguments.file, part), is_driven, is_active, rows)
+    return _States(
+        json.dumps(states, indent=1) + "\n" if arguments.json else text,
+        *(watched, next_step, is_driven or is_active, rows_exit_status(rows)),
+    )
+
+
+def _next_step(file: str, is_driven: bool, is_active: bool, rows: Sequence[Row]) -> str:
+    """A command. `file`: as it is typed."""
+    if is_driven:
+        return f"campaign status {file} --watch"
+    is_open = any(row.status in (Status.FAILED, Status.MISSING) for row in rows)
+    return f"campaign run {file}" if is_active or is_open else f"campaign check {file}"
 
 
 def _is_driven(definition: Definition) -> bool:

@@ -216,10 +216,10 @@ class TimeEstimate:
             self._count(run, 1)
 
     def update(self, attempts: Iterable[Attempt], now_s: float) -> None:
-        """Take changed attempts of these runs into account."""
+        """Take changed attempts of these runs into account, and none of others."""
         for attempt in sorted(attempts, key=lambda attempt: (attempt.started or math.inf, attempt.ended or math.inf)):
-            run, before = self._runs[attempt.run], self._latest.get(attempt.run)
-            if before == attempt or (before is not None and before.number > attempt.number):
+            run, before = self._runs.get(attempt.run), self._latest.get(attempt.run)
+            if run is None or before == attempt or (before is not None and before.number > attempt.number):
                 continue
             self._count(run, -1)
             self._latest[run.id] = attempt

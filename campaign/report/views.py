@@ -14,14 +14,18 @@ from campaign.config.format import Campaign
 from campaign.core import resources, units
 from campaign.core.columns import Column
 from campaign.core.grouping import grouped
-from campaign.core.runs import Attempt, Run
+from campaign.core.runs import Attempt, Run, State
 from campaign.judge.submission import Submission
 from campaign.pipeline.planning import Plan
 from campaign.plan import matrix
 from campaign.plan.estimate import estimate
 from campaign.report import decision, findings_view, grid, printing
-from campaign.results.cells import is_left_out
+from campaign.results.cells import Row, is_left_out
 from campaign.slurm import scripts
+
+LEFT_OUT = "left out"  # of a run: all its cells are declined or projected
+BAR = 30  # columns that show how many runs have ended
+MOST_WATCHED = 200  # runs: more than any screen has lines
 
 
 def plan_text(
@@ -109,7 +113,7 @@ def _run_state(run: Run, attempts: Sequence[Attempt], campaign: Campaign, invali
     return {
         "run": run.id,
         "phase": run.phase,
-        "state": last.state if last else "left out" if unasked else "planned",
+        "state": last.state if last else LEFT_OUT if unasked else "planned",
         "active": last.state.active if last else False,
         "attempt": last.number if last else None,
         "attempts": len(attempts),
@@ -134,5 +138,23 @@ STATES: tuple[Column[Mapping[str, Any]], ...] = (
 )
 
 
-def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) -> str:
-    return grid.plain_grid(STATES, rows, width)
+def states_text(states: Sequence[dict[str, Any]], width: int = printing.WIDEST) -> str:
+    return grid.plain_grid(STATES, states, width)
+
+
+def totals_text(states: Sequence[dict[str, Any]], rows: Sequence[Row], width: int) -> str:
+    """How many runs are in each state, and how many results have each status."""
+    counts = ("run", [state["state"] for state in states]), ("result", [row.status for row in rows])
+    return "\n".join(line for count in counts for line in printing.wrap(units.count_by_kind(*count), width, "", "  "))
+
+
+def watched_text(states: Sequence[dict[str, Any]], time_left: str, width: int) -> str:
+    """How far a campaign is, and the runs that failed, run or wait. `time_left`: in words, or ""."""
+    runs = [state for state in states if state["state"] != LEFT_OUT]
+    unfinished = [state for state in runs if state["active"] or not state["attempt"]]
+    failed = [state for state in runs if state["attempt"] and not state["active"] and state["state"] != State.DONE]
+    number, failures = len(runs) - len(unfinished), f", {len(failed)} failed" if failed else ""
+    filled = BAR * number // max(len(runs), 1)
+    count = f"{'█' * filled}{'░' * (BAR - filled)} {number} of {len(runs)} runs ended{failures}{time_left}"
+    lines = printing.wrap(count, width, "", "  ")
+    return "\n".join([*lines, "", states_text([*failed, *unfinished][:MOST_WATCHED], width)])

@@ -115,7 +115,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_the_time_left_is_reported_as_exactly_as_it_is_known(left: TimeLeft | None, message: str) -> None:
-    assert progress.time_left_text(progress_of(left=left)) == message
+    assert progress.time_left_text(left) == message
 
 
 def test_an_attempt_in_words() -> None:

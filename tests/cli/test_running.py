@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -126,6 +128,9 @@ def test_every_verb_says_that_the_journal_is_gone_where_the_database_is_there(
     assert "journal.jsonl is missing, and campaign.db cannot replace it" in process.stderr
 
 
+ERASED_LINE = "\x1b[2K"
+
+
 def watch_status(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [CAMPAIGN, "status", "c.yaml", "--watch"], cwd=folder, stdout=(folder / "watched").open("w"), text=True
@@ -151,6 +156,37 @@ def test_status_watches_the_jobs_of_a_command_that_was_killed_and_repeats_nothin
     cluster.mend("hold")
     assert status.wait(300) == 1  # of the other runs nothing was measured
     assert re.search(r"scratch.single.shared.r1 +done +1 ", path.read_text().removeprefix(before))
+
+
+def test_on_a_terminal_status_is_redrawn_until_the_campaign_ends_and_leaves_the_states(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    cluster.fault("hold", "Resources")
+    only = ("--only", "scratch/single/shared/*")
+    driver = subprocess.Popen([CAMPAIGN, "run", "c.yaml", *only], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    fake_slurm.wait_until(cluster.jobs, "a job")
+    screen, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
+    words = [CAMPAIGN, "status", "c.yaml", "--watch"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=terminal, env=environment) as status:
+        os.close(terminal)
+        output = b""
+        while b"Resources" not in output:
+            output += os.read(screen, 65536)
+        cluster.mend("hold")
+        with suppress(OSError):  # the terminal has no writer any more
+            while chunk := os.read(screen, 65536):
+                output += chunk
+    os.close(screen)
+    assert (driver.wait(300), status.returncode) == (1, 1)
+    drawn, _, last_text = output.decode().rpartition(ERASED_LINE)
+    assert "0 of 12 runs ended" in drawn and drawn.count(ERASED_LINE)
+    assert re.search(r"scratch.single.shared.r1 +done +1 ", last_text)
+    assert last_text.splitlines()[-3:] == [
+        "12 runs: 1 done, 11 planned",
+        "36 results: 3 invalid, 33 missing",
+        "Next: campaign run c.yaml",
+    ]
 
 
 def test_status_watches_while_a_command_may_submit_further_jobs(tmp_path: Path, cluster: Fake) -> None:

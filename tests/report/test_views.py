@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from campaign.config.definition import Definition
 from campaign.config.format import Declined
 from campaign.config.launch import AllCores
@@ -119,6 +121,14 @@ def test_a_run_whose_cells_are_all_declined_is_not_called_planned() -> None:
 def test_the_states_as_text() -> None:
     results = eventful_results()
     builders.golden("states.txt", views.states_text(views.run_states(results.submission())) + "\n")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_status_ends_with_its_totals_and_a_watched_one_shows_what_failed_and_what_goes_on(width: int) -> None:
+    submission = eventful_results().submission()
+    states = views.run_states(submission)
+    watched = views.watched_text(states, " (about 9 s left, estimated from 8 runs)", width)
+    builders.golden(f"status-{width}.txt", f"{watched}\n\n{views.totals_text(states, submission.rows, width)}\n")
 
 
 def test_a_run_of_a_search_is_marked_on_its_own_line() -> None:
