@@ -73,6 +73,30 @@ document.getElementById("f-all").addEventListener("click", () => {
 });
 filters.hidden = false;
 
+// --- filters of the findings
+
+const findingFilters = document.getElementById("finding-filters");
+const findingSelects = [...(findingFilters?.querySelectorAll("select") ?? [])];
+
+function filterFindings() {
+  const active = findingSelects.filter((select) => select.value);
+  const rows = [...document.querySelectorAll(".group tbody tr")];
+  for (const row of rows) row.hidden = !active.every((select) => row.dataset[select.dataset.name] === select.value);
+  for (const group of document.querySelectorAll(".group")) {
+    group.hidden = !group.querySelector("tbody tr:not([hidden])");
+  }
+  const shown = rows.filter((row) => !row.hidden).length;
+  const words = active.map((select) => `${select.dataset.name} ${select.value}`).join(", ");
+  findingFilters.querySelector("output").textContent = active.length ? `${shown} of ${rows.length} findings shown: ${words}` : "";
+  findingFilters.classList.toggle("active", active.length > 0);
+}
+
+for (const select of findingSelects) {
+  select.value = "";
+  select.addEventListener("change", filterFindings);
+}
+if (findingSelects.length) findingFilters.hidden = false;
+
 // --- order
 
 const NEXT = { none: "ascending", ascending: "descending", descending: "none" };
@@ -84,7 +108,7 @@ function key(row, column) {
 
 // Numbers by their size come before words.
 function compare(one, other) {
-  const [a, b] = [one, other].map(parseFloat);
+  const [a, b] = [one, other].map((text) => parseFloat(text.replaceAll(",", "")));
   return (isNaN(a) - isNaN(b)) || (a - b) || one.localeCompare(other, "en", { numeric: true });
 }
 

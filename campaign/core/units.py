@@ -173,6 +173,19 @@ def digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def separated_digits(value: float) -> str:
+    """The same for a page, whose readers need thousands separators."""
+    return f"{value:,.0f}" if abs(value) >= 100 else digits(value)
+
+
+_AMOUNT = re.compile(r"(?<![\w.,/:-])(?<!job )(?<!line )\d{5,}(?![\w/:-]|[.,]\d)")
+
+
+def with_separators(text: str) -> str:
+    """A text for a page: its whole numbers from 10000 on with thousands separators, but no names, jobs and lines."""
+    return _AMOUNT.sub(lambda amount: f"{int(amount[0]):,}", text)
+
+
 def padded_csv_number(number: str) -> str:
     """A number as CSV has it, never with three decimals: where the point separates thousands, a spreadsheet reads
     127264.411 as 127264411.

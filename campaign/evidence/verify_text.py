@@ -233,7 +233,11 @@ def report_contents(verified: VerifiedPart, evaluation: Evaluation, bundle: Path
     submission = evaluation.submission
     with_bundle_findings = replace(submission, findings=(*verified.findings, *submission.findings))
     report = contents.report_contents(with_bundle_findings, verified.decision.block)
-    return replace(report, linked_results=bundle / "data/results" if bundle.is_dir() else None)
+    return replace(
+        report,
+        linked_results=bundle / "data/results" if bundle.is_dir() else None,
+        signature=(verified.signature.signer if verified.signature else "", str(verified.decision.seal)),
+    )
 
 
 def _check_line(rule: str, check: str, findings: Sequence[Finding]) -> str:

@@ -49,6 +49,7 @@ class Contents(Submission):
     clauses: Sequence[ClauseLine] = ()  # the compliance matrix; none if the pack does not list its clauses
     of_buyer: DecisionBlock | None = None  # of a verification
     linked_results: Path | None = None  # the directory of raw outputs for links; None if they are only in an archive
+    signature: tuple[str, str] | None = None  # whose the verified bundle's is, and what is known of the key
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
@@ -74,6 +75,11 @@ class Contents(Submission):
         first, last = times
         is_one_day = first.date() == last.date()
         return f"{first:%Y-%m-%d %H:%M:%S} to {last:{'%H:%M:%S' if is_one_day else '%Y-%m-%d %H:%M:%S'}} UTC"
+
+    @property
+    def days(self) -> str:
+        """The day on which it was measured, or the first and the last; "" if nothing was."""
+        return " to ".join(dict.fromkeys(f"{time:%Y-%m-%d}" for time in measured_period(self.attempts) or ()))
 
     @property
     def attempt_counts(self) -> str:

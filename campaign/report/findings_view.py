@@ -83,7 +83,7 @@ GROUPS = (
 )
 
 
-def _group_number(finding: Finding) -> int:
+def group_number(finding: Finding) -> int:
     """The group of a finding: the first that it fits."""
     return next(number for number, group in enumerate(GROUPS) if group.belongs(finding))
 
@@ -140,7 +140,7 @@ def _reported_groups(
     is why the rule matters and what to do.
     """
     guided: set[str] = set()
-    for number, of_group in sorted(grouped((_group_number(finding), finding) for finding in findings).items()):
+    for number, of_group in sorted(grouped((group_number(finding), finding) for finding in findings).items()):
         group, reported_causes = GROUPS[number], list[ReportedCause]()
         for rule, of_rule in itertools.groupby(_equal_findings(of_group, rows), key=lambda cause: cause[0]):
             reported_causes += [
@@ -204,7 +204,7 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
     """How many rules the pack has, and the status of each by its worst finding."""
     worst = {rule: len(GROUPS) for rule in pack.checks}
     for finding in findings:
-        place = _group_number(finding)
+        place = group_number(finding)
         if finding.rule in worst:
             worst[finding.rule] = min(worst[finding.rule], place)
     names = [*(group.outcome for group in GROUPS), "passed"]

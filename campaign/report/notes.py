@@ -45,6 +45,17 @@ class TableNotes:
         cells_of_rows = {row.cell for row in rows if row}
         return tuple(number for number, cells in enumerate(self.cells, 1) if not cells_of_rows.isdisjoint(cells))
 
+    def divided(self, cells: set[Cell]) -> tuple[TableNotes, TableNotes]:
+        """The notes that concern all of these cells, if they are several, and the others."""
+        parts: tuple[list[int], list[int]] = [], []
+        for place, of_note in enumerate(self.cells):
+            parts[len(cells) < 2 or not cells <= of_note].append(place)
+        common, other_notes = (
+            TableNotes(tuple(self.texts[place] for place in part), tuple(self.cells[place] for place in part))
+            for part in parts
+        )
+        return common, other_notes
+
 
 def table_notes(lines: Sequence[Sequence[Row]], pack: RulePack, details: bool = True) -> TableNotes:
     """The notes of one target's table; `lines` are its rows, from the top. Without `details`, the footnotes

@@ -25,6 +25,7 @@ from campaign.core.runs import Status
 from campaign.judge.compliance import count_states
 from campaign.report import causes, clauses, decision, notes, origins, table
 from campaign.report.contents import PROJECTIONS, Contents
+from campaign.report.findings_view import GROUPS, finding_json, group_number
 from campaign.report.plots import svg
 from campaign.report.plots.kinds import Picture
 from campaign.results.cells import Row
@@ -53,6 +54,7 @@ def page_html(
         verdict=decision.compliance_verdict(contents),
         decision=contents.decision,
         tiles=_tiles(contents),
+        days=contents.days,
         attempts=contents.attempt_counts,
         period=contents.period,
         rounding=table.ROUNDING,
@@ -76,6 +78,8 @@ def page_html(
         panel_svg=lambda panel: Markup(svg.panel_svg(panel)),
         key_svg=lambda key: Markup(svg.key_svg(key)),
         findings=_finding_groups(contents.findings, pack),
+        found_rules=sorted({finding.rule for finding in contents.findings}),
+        found_moves=sorted({finding.move for finding in contents.findings}),
         clauses=Section("Compliance matrix", count_states(contents.clauses), clauses.COLUMNS, contents.clauses),
         modifications=contents.modifications,
         environment=contents.environment,
@@ -88,7 +92,8 @@ def page_html(
         words=lambda run: "\n".join(
             shlex.join(command.words(run.attempt_directory("TOKEN"))) for command in run.commands
         ),
-        digits=units.digits,
+        digits=units.separated_digits,
+        separated=units.with_separators,
     )
 
 
@@ -97,11 +102,12 @@ def _tiles(contents: Contents) -> list[tuple[str, str, str]]:
     results = sum(row.value is not None and row.status.counts for row in contents.rows)
     violated = {finding.rule for finding in contents.findings if finding.violated}
     open_rules = {finding.rule for finding in contents.findings if finding.open}
+    signer, seal = contents.signature or ("", "")
     return [
         (f"{results} / {len(contents.rows)}", "results", "" if results == len(contents.rows) else "missing"),
         (str(len(violated)), "rules violated", "E" if violated else ""),
         (str(len(open_rules)), "rules open", "W" if open_rules else ""),
-        *([(contents.period[:10], "measured from", "")] if contents.period else []),
+        *([(signer or seal, "signed by" if signer else "signature", "" if signer else "W")] if seal else []),
     ]
 
 
@@ -134,10 +140,12 @@ def _target_table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int
     """The columns and lines of one target's table, and the notes that their marks refer to."""
     lines = table.table_lines(rows, pack)
     noted = notes.table_notes([line.cells for line in lines], pack)
+    common, noted = noted.divided({row.cell for row in rows if row.value is not None})
     columns = table.value_columns(table.column_titles(pack), partial(_entry, noted, numbers))
     return {
         "columns": [*columns, *used_columns(table.run_columns(), lines)],
         "lines": lines,
+        "common_notes": common.texts,
         "notes": [{"number": number, "text": text} for number, text in enumerate(noted.texts, 1)],
     }
 
@@ -160,7 +168,7 @@ def _entry(noted: notes.TableNotes, numbers: Mapping[str, int], row: Row | None)
     broken = [finding.rule for finding in row.findings if finding.blocks and finding.checked]
     return {
         "number": numbers[str(row.cell)],
-        "value": units.digits(row.value) if row.value is not None else "",
+        "value": units.separated_digits(row.value) if row.value is not None else "",
         "status": row.status,
         "rules": list(dict.fromkeys(broken)) if row.status is Status.INVALID else [],
         "marks": noted.numbers_of(row),
@@ -169,18 +177,17 @@ def _entry(noted: notes.TableNotes, numbers: Mapping[str, int], row: Row | None)
     }
 
 
-def _finding_groups(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]]:
-    """Findings without duplicates, each with its `times`, its different values in `each`, and its subjects. Violations
-    come first, rules that were not checked last.
+def _finding_groups(findings: Sequence[Finding], pack: RulePack) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The groups of the text form that have findings, each with its title. Their findings are without duplicates: each
+    has its `times`, its different values in `each`, and their subjects.
     """
-    merged = []
-    findings_by_text = (
+    by_text = grouped(
         (
             (
+                group_number(finding),
                 finding.rule,
                 finding.severity,
                 finding.message,
-                finding.checked,
                 finding.explained,
                 finding.waived,
                 finding.clause,
@@ -189,14 +196,14 @@ def _finding_groups(findings: Sequence[Finding], pack: RulePack) -> list[dict[st
         )
         for finding in causes.merge_causes(findings)
     )
-    for equal_findings in grouped(findings_by_text).values():
+    lines_by_group: dict[int, list[dict[str, Any]]] = {}
+    for (number, *_), equal_findings in sorted(by_text.items(), key=lambda item: item[0][:2]):
         first = equal_findings[0]
         by_values = grouped(((finding.expected, finding.actual), finding.subject) for finding in equal_findings)
         values = [
             {"expected": expected, "actual": actual, "subjects": subjects}
             for (expected, actual), subjects in by_values.items()
         ]
-        merged.append(
-            {**first.as_json(), "clause": pack.clause_of(first), "times": len(equal_findings), "each": values}
-        )
-    return sorted(merged, key=lambda group: (not group["checked"], "EWI".index(group["severity"]), group["rule"]))
+        fields = {"guided": GROUPS[number].guided, "times": len(equal_findings), "each": values}
+        lines_by_group.setdefault(number, []).append(finding_json(pack, first) | fields)
+    return [(GROUPS[number].title, lines) for number, lines in lines_by_group.items()]

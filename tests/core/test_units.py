@@ -129,3 +129,25 @@ def test_a_thousandfold_is_exact() -> None:
     assert not units.is_thousandfold(127264.411, 127264412.0)
     assert not units.is_thousandfold(0.0, 0.0)
     assert not units.is_thousandfold(None, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "separated"),
+    [
+        ("1048576 files", "1,048,576 files"),
+        ("(single process 280773, minus 5%)", "(single process 280,773, minus 5%)"),
+        ("found 266735.", "found 266,735."),
+        ("12345.5 ops/s", "12345.5 ops/s"),
+        ("9999 files in 2026", "9999 files in 2026"),
+        ("job 123456, line 123456", "job 123456, line 123456"),
+        ("/runs/123456/stdout a-123456 12345abc", "/runs/123456/stdout a-123456 12345abc"),
+    ],
+)
+def test_amounts_in_a_text_get_separators_and_names_do_not(text: str, separated: str) -> None:
+    assert units.with_separators(text) == separated
+
+
+def test_separated_digits_are_those_of_the_table() -> None:
+    assert [units.separated_digits(value) for value in (1234567.8, -1500.0, 99.96, 0.5)] == [
+        *("1,234,568", "-1,500", "100", "0.5"),
+    ]

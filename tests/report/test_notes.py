@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.core.findings import Finding, Severity
-from campaign.core.runs import Status
+from campaign.core.runs import Cell, Status
 from campaign.report import causes, notes, table
 from campaign.results.cells import Row
 from campaign.statistics import intervals
@@ -158,3 +158,11 @@ def test_the_share_of_the_values_that_selection_explains_is_one_line() -> None:
     assert notes.target_notes(rows) == [f"{wording.format('+11.1%')}: this difference comes from the selection"]
     assert notes.target_notes(lower_rows) == [f"{wording.format('+5.6%')}: this difference comes from the selection"]
     assert notes.target_notes([second]) == []
+
+
+def test_notes_on_all_numbers_are_apart_from_those_on_some() -> None:
+    first, second = (Cell("scratch", "single", "shared", operation) for operation in ("create", "stat"))
+    noted = notes.TableNotes(("of both", "of one"), (frozenset({first, second}), frozenset({first})))
+    common, other_notes = noted.divided({first, second})
+    assert (common.texts, other_notes.texts) == (("of both",), ("of one",))
+    assert noted.divided({first})[0].texts == (), "a table of one number needs no such line"

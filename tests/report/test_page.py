@@ -16,10 +16,11 @@ import pytest
 from campaign.config.format import Target
 from campaign.config.rules.entries import Plot
 from campaign.core.errors import EnvironmentLacks
+from campaign.core.findings import Finding, Severity
 from campaign.report.plots import shapes, svg
 from campaign.report.plots.searches import CHOSEN, CONFIRMED, RUN
 from campaign.report.write import write_pdf, write_report
-from tests.report.test_write import contents, contents_in
+from tests.report.test_write import FINDING, contents, contents_in
 from tests.support.browser import Browser, Tab
 from tests.support.results import eventful_results
 
@@ -46,7 +47,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder = root / "runs" / run / str(number)
         folder.mkdir(parents=True)
         (folder / "stdout").write_text(OUTPUT)
-    return write_report(root / "report", contents_in(contents(results), root))
+    unchecked = Finding("CCH-04", Severity.WARNING, "campaign", "the page cache was not seen", checked=False)
+    return write_report(root / "report", contents_in(contents(results, (FINDING, unchecked)), root))
 
 
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
@@ -352,3 +354,33 @@ def test_a_browser_that_fails_is_named_with_what_it_said(
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
     with pytest.raises(EnvironmentLacks, match=f"{browser} did not print .*: out of memory"):
         write_pdf(page)
+
+
+def test_the_name_the_verdict_and_the_parts_stay_while_one_scrolls(tab: Tab) -> None:
+    tab.get("scrollTo(0, 3000)")
+    header = "document.querySelector('header')"
+    assert tab.get(f"{header}.getBoundingClientRect().top") == 0
+    assert tab.get(f"{header}.querySelector('.top').innerText").split() == [
+        *("test", "REHEARSAL", "measured", "1970-01-01"),
+    ]
+    tab.click("header a[href='#findings']")
+    tab.wait_for(
+        f"document.querySelector('#findings').getBoundingClientRect().top >= {header}.getBoundingClientRect().bottom"
+    )
+
+
+def test_findings_are_filtered_by_rule_and_by_who_has_to_act(tab: Tab) -> None:
+    groups = "[...document.querySelectorAll('.group')].filter(one => one.checkVisibility()).map(one => one.ariaLabel)"
+    assert tab.get(groups) == ["Violations (these results are invalid)", "Not checked (does not count as passed)"]
+    tab.choose("[data-name=rule]", "CCH-04")
+    assert tab.get(groups) == ["Not checked (does not count as passed)"]
+    assert tab.get("document.querySelector('#finding-filters output').textContent") == (
+        "1 of 2 findings shown: rule CCH-04"
+    )
+    tab.choose("[data-name=rule]", "")
+    assert len(tab.get(groups)) == 2
+
+
+def test_without_scripts_all_findings_are_shown(scriptless: Tab) -> None:
+    assert scriptless.get("document.querySelectorAll('.group tbody tr:not([hidden])').length") == 2
+    assert not scriptless.get("document.getElementById('finding-filters').checkVisibility()")

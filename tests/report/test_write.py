@@ -298,13 +298,13 @@ def test_every_id_is_there_once_and_every_part_has_a_heading(tmp_path: Path) -> 
         if tag == "th":
             assert attributes.get("scope") in ("col", "row", "rowgroup")
         if tag == "table":
-            assert attributes["class"] in ("answers", "numbers", "list", "list small")
+            assert attributes["class"] in ("answers", "numbers", "list", "list small", "list of-rules")
 
 
 def test_a_projected_number_says_so_and_how_it_came_about(tmp_path: Path) -> None:
     page = Page(write_report(tmp_path, contents(projected_results())))
-    assert "4938270 projected" in page.text
-    assert "3950616 to 5925924" in page.text and "Old & Co (2nd)" in page.text
+    assert "4,938,270 projected" in page.text
+    assert "3,950,616 to 5,925,924" in page.text and "Old & Co (2nd)" in page.text
     assert "base * nodes with base = 1234567.5" in page.text
     assert "projections" in {attributes.get("id") for _, attributes in page.tags}
 
