@@ -1,7 +1,7 @@
 """JSON data -> a dataclass: the inverse of `dumps`, and of `dataclasses.asdict`. Pure.
 
-A field is a text, a number, a truth value, an enum of texts, a path, a dataclass, a tuple or a mapping (by texts) of
-these, or one of these or None. An absent field has its default, since `dumps` leaves those out.
+A field is a text, a number, a truth value, an enum of texts, a path, a cell, a dataclass, a tuple or a mapping (by
+texts) of these, or one of these or None. An absent field has its default, since `dumps` leaves those out.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from campaign.core.runs import Cell, parse_cell
+
 Decoded = TypeVar("Decoded")
 
 
@@ -26,7 +28,7 @@ def dumps(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Path) else nondefault_fields(value)
+    return str(value) if isinstance(value, Path | Cell) else nondefault_fields(value)
 
 
 def nondefault_fields(value: Any) -> dict[str, Any]:
@@ -75,6 +77,8 @@ def _converter(kind: Any, pass_over: bool) -> Callable[[Any], Any]:
         return functools.partial(_tuple, readers * (Ellipsis not in inner) or itertools.repeat(readers[0]))
     if origin is Mapping:
         return functools.partial(_mapping, _converter(inner[1], pass_over))
+    if kind is Cell:
+        return parse_cell
     if is_dataclass(kind):
         return functools.partial(_dataclass, kind, pass_over)
     return kind if issubclass(kind, StrEnum | Path) else functools.partial(_scalar, kind)

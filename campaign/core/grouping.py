@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
@@ -10,7 +11,7 @@ _Value = TypeVar("_Value")
 
 
 def grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
-    groups: dict[_Key, list[_Value]] = {}
+    groups = defaultdict[_Key, list[_Value]](list)
     for key, value in pairs:
-        groups.setdefault(key, []).append(value)
-    return groups
+        groups[key].append(value)
+    return dict(groups)

@@ -68,6 +68,12 @@ class Cell:
         return f"{self.target}/{self.launch}/{self.files}/{self.operation}"
 
 
+@functools.lru_cache(maxsize=4096)  # many findings are about the same
+def parse_cell(text: str) -> Cell:
+    """The cell of its text."""
+    return Cell(*text.split("/"))
+
+
 BRACE = "\x02"  # in `Command.arguments`: a { of a raw text, which begins no placeholder
 
 
@@ -298,6 +304,16 @@ class Attempt:
     submitted: float | None = None  # seconds since 1970
     started: float | None = None
     ended: float | None = None
+
+    @property
+    def subject(self) -> str:
+        """How findings about it name it."""
+        return f"{self.run}/{self.number}"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it has ended, and may have measured."""
+        return not (self.state.active or self.state in (State.SUPERSEDED, State.REFUSED))
 
     @property
     def seconds(self) -> float | None:

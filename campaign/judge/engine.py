@@ -142,7 +142,7 @@ def cases_of_runs(
     results = []
     for run in runs:
         for attempt in by_run[run.id]:
-            if attempt.state.active or attempt.state in (State.SUPERSEDED, State.REFUSED):
+            if not attempt.is_judged:
                 continue
             key = (run.id, attempt.number)
             outputs, attempt_evidence = observations.get(key, {}), evidence.get(key, NOTHING)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from campaign.core.findings import Finding, Move, Severity
+from campaign.core.frozen import replace
 from campaign.core.runs import Cell
 from campaign.core.units import listing, plural
 from campaign.results.case import Case
@@ -102,6 +103,9 @@ def merged_phases(case: Case, findings_by_phase: Mapping[str, Sequence[Finding]]
     """Findings about the phases of an attempt: one for all phases if it is the same in all, otherwise with the phases
     in which it was found and with the cells of their operations.
     """
+    if len(findings_by_phase) == 1:
+        yield from chain.from_iterable(findings_by_phase.values())
+        return
     findings_by_text: dict[
         Hashable, dict[str, Finding]
     ] = {}  # what is the same and its number in a phase: the finding by phase

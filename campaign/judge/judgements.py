@@ -11,10 +11,12 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import campaign
@@ -24,11 +26,15 @@ from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, pass_on_limit
 from campaign.core.findings import Finding
 from campaign.core.paths import Paths
+from campaign.core.runs import Attempt
+from campaign.core.workers import results_in_order
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.cells import Row
+from campaign.results.environment.facts import Altered
+from campaign.results.file_hashes import AlteredFiles
 from campaign.results.source import modifications
-from campaign.results.store import Store, sha256_of
+from campaign.results.store import MOST_RUNS, Store, sha256_of
 
 _PACKAGE = Path(campaign.__file__).parent
 
@@ -51,29 +57,60 @@ def digest_of_basis(definition: Definition, *planned: object) -> str:
 
 class JudgedAttempts:
     """Judges attempts, except those whose findings are kept. `judge`: gives an attempt's findings, without the
-    campaign's answers. `new`: the findings that are not kept yet.
+    campaign's answers.
     """
 
     def __init__(self, store: Store, basis: str, judge: Callable[[Case], Iterable[Finding]]) -> None:
         self._store, self._basis, self._judge = store, basis, judge
         self._digests = store.result_digests()
-        self.new: dict[str, tuple[str, str]] = {}
+        self._new: dict[str, tuple[str, str]] = {}
+
+    def _key(self, attempt: Attempt, files: Sequence[Altered]) -> str:
+        """The hash of everything that the findings depend on. `files`: those that were changed since its end."""
+        return sha256_of(self._basis, self._digests.get((attempt.run, attempt.number)), attempt, tuple(files))
 
     def findings(self, case: Case) -> tuple[Finding, ...]:
-        attempt = case.attempt
-        digest = self._digests.get((attempt.run, attempt.number))
-        key = sha256_of(self._basis, digest, attempt, case.run.fingerprint, case.evidence.altered)
-        if text := self._store.judgement(case.subject, key):
-            return findings_of(text)
-        findings = tuple(self._judge(case))
-        self.new[case.subject] = key, findings_json(findings)
-        return findings
+        """The kept findings of an attempt; those without are judged here."""
+        key = self._key(case.attempt, case.evidence.altered)
+        _, text = self._new.get(case.subject) or (key, self._store.judgement(case.subject, key))
+        if not text:
+            text = self._findings_json(case)
+            self._new[case.subject] = key, text
+        return findings_of(text)
 
-    def keep(self) -> None:
-        """Keep the new ones; if the file system is full, they are judged again."""
-        if self.new:
-            with suppress(EnvironmentLacks):
-                self._store.keep_judgements(self.new)
+    def _findings_json(self, case: Case) -> str:
+        return findings_json(tuple(self._judge(case)))
+
+    def judge_in_pieces(
+        self,
+        attempts: Iterable[Attempt],
+        changed_files: AlteredFiles,
+        cases_of: Callable[[Sequence[Attempt]], Sequence[Case]],
+    ) -> None:
+        """Judge those of these attempts without kept findings, on all cores, and in pieces, which take little memory
+        and are kept if it is interrupted. `cases_of`: gives the cases of a piece.
+        """
+        keys = {
+            attempt: self._key(attempt, changed_files.get((attempt.run, attempt.number), ()))
+            for attempt in attempts
+            if attempt.is_judged
+        }
+        kept_keys = self._store.kept_keys()
+        unjudged = [attempt for attempt, key in keys.items() if kept_keys.get(attempt.subject) != key]
+        for start in range(0, len(unjudged), MOST_RUNS):
+            cases = cases_of(unjudged[start : start + MOST_RUNS])
+            action = f"judging attempts, from {start + 1:,} of {len(unjudged):,}"
+            texts = results_in_order(self._findings_json, cases, attrgetter("subject"), action)
+            self._new |= {case.subject: (keys[case.attempt], text) for case, text in zip(cases, texts, strict=True)}
+            self.keep()
+
+    def keep(self, judgements: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> None:
+        """Keep the new findings, and other judgements, by subject; if the file system is full, they are judged
+        again.
+        """
+        with suppress(EnvironmentLacks):
+            self._store.keep_judgements({**self._new, **judgements})
+            self._new.clear()
 
 
 def findings_json(findings: tuple[Finding, ...]) -> str:

@@ -5,9 +5,10 @@ The rules are imported where they are used: a driver submits its jobs before.
 
 from __future__ import annotations
 
+import itertools
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,19 +22,19 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState, pass_on_limit, typed_path
 from campaign.core.paths import Paths
-from campaign.core.runs import Attempt, State
-from campaign.core.steps import count_steps
+from campaign.core.runs import Attempt, Run, State
 from campaign.core.workers import results_in_order
 from campaign.judge.findings import BUILTIN, CAMPAIGN
 from campaign.judge.submission import Submission
 from campaign.pipeline import planning
-from campaign.results.case import Judge
+from campaign.plan import matrix
+from campaign.results.case import Case, Judge
 from campaign.results.completion import unused_measurement
 from campaign.results.environment.facts import NOTHING
-from campaign.results.file_hashes import altered_files
+from campaign.results.file_hashes import AlteredFiles, altered_files
 from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
-from campaign.results.store import Store, is_begun
+from campaign.results.store import MOST_RUNS, Store, is_begun
 from campaign.slurm import commands
 from campaign.slurm.collect import Follower, import_all, open_store, read_again, without_results
 
@@ -57,7 +58,9 @@ def judge_recorded(
 
     submission = _without_results(definition, planned, store, source)
     if store:
-        submission = _with_results(definition, submission, store, engine.judge, chain)
+        chain = chain or journal.read_chain(definition.paths.journal)
+        changed_files = altered_files(definition.paths, chain)
+        submission = _with_results(definition, submission, store, engine.judge, chain, changed_files)
         cases, subject = submission.results, operator.attrgetter("subject")
         judged = results_in_order(operator.attrgetter("findings"), cases, subject, "judging attempts")
         for case, findings in zip(cases, judged, strict=True):
@@ -85,16 +88,26 @@ def kept_submission(
         return judgements.with_judgement(submission, judgement)
     from campaign.judge import engine
 
-    attempts = judgements.JudgedAttempts(store, basis, engine.judge)
-    submission = _with_results(definition, submission, store, attempts.findings)
-    for case in count_steps(submission.results, "judging attempts", len(submission.results)):
-        _ = case.findings  # while the database is open
+    chain = journal.read_chain(definition.paths.journal)
+    changed_files = altered_files(definition.paths, chain)
+    judged_attempts = judgements.JudgedAttempts(store, basis, engine.judge)
+    runs = {run.id: run for run in submission.runs}
+    used_attempts = itertools.chain.from_iterable(matrix.attempts_by_run(submission.runs, submission.attempts).values())
+
+    def cases_of(attempts: Sequence[Attempt]) -> list[Case]:
+        ids = dict.fromkeys(attempt.run for attempt in attempts)
+        return _cases(definition, store, [runs[name] for name in ids], attempts, changed_files, engine.judge)
+
+    judged_attempts.judge_in_pieces(used_attempts, changed_files, cases_of)
+    submission = _with_results(definition, submission, store, judged_attempts.findings, chain, changed_files)
+    for case in submission.results:  # while the database is open
+        if case.valid and not with_results:
+            del vars(case)["findings"]  # those that the table needs are read once more
     if judgement:
         return judgements.with_judgement(submission, judgement)
     submission = _judge(submission)
-    if submission.journal and not submission.journal.problem:
-        attempts.new[CAMPAIGN] = key, judgements.judgement_json(submission)
-        attempts.keep()
+    if not chain.problem:
+        judged_attempts.keep({CAMPAIGN: (key, judgements.judgement_json(submission))})
     return submission
 
 
@@ -138,19 +151,12 @@ def _with_results(
     submission: Submission,
     store: Store,
     judge_attempt: Judge,
-    chain: journal.Chain | None = None,
+    chain: journal.Chain,
+    changed_files: AlteredFiles,
 ) -> Submission:
     """With the attempts that count, each with its findings, and with what the results directory has of all."""
-    from campaign.judge import engine
-
     paths, attempts = definition.paths, submission.attempts
-    chain = chain or journal.read_chain(paths.journal)
-    evidence = dict(store.evidence())
-    for attempt, files in altered_files(paths, chain).items():
-        evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
-    results = engine.cases_of_runs(
-        definition, submission.runs, attempts, store.records(), store.observations(), evidence, judge_attempt
-    )
+    results = _cases(definition, store, submission.runs, attempts, changed_files, judge_attempt)
     is_builtin = any(case.observation.program.startswith(BUILTIN) for case in results)
     return replace(
         submission,
@@ -159,6 +165,26 @@ def _with_results(
         folders=frozenset((a.run, a.number) for a in attempts if paths.attempt(a.run, a.number).is_dir()),
         unused=frozenset((a.run, a.number) for a in attempts if _is_unused(definition.pack, paths, a)),
         own_source=modifications.own_source() if is_builtin else None,
+    )
+
+
+def _cases(
+    definition: Definition,
+    store: Store,
+    runs: Sequence[Run],
+    attempts: Sequence[Attempt],
+    changed_files: AlteredFiles,
+    judge_attempt: Judge,
+) -> list[Case]:
+    """Those of these attempts that count for these runs, with what is recorded of them."""
+    from campaign.judge import engine
+
+    ids = [run.id for run in runs] if len(runs) <= MOST_RUNS else None
+    evidence = store.evidence(ids)
+    for attempt, files in changed_files.items():
+        evidence[attempt] = replace(evidence.get(attempt, NOTHING), altered=files)
+    return engine.cases_of_runs(
+        definition, runs, attempts, store.records(ids), store.observations(ids), evidence, judge_attempt
     )
 
 

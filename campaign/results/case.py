@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property, reduce
 from itertools import chain
 from statistics import fmean
@@ -19,6 +19,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.core import formula
 from campaign.core.findings import Finding
 from campaign.core.formula import Value
+from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
 from campaign.core.records import Iteration, Observation, Outputs, Record, record_key
 from campaign.core.runs import Attempt, Command, Run, State
@@ -48,7 +49,7 @@ class Case:
 
     @property
     def subject(self) -> str:
-        return f"{self.run.id}/{self.attempt.number}"
+        return self.attempt.subject
 
     @cached_property
     def files(self) -> FileConfiguration:

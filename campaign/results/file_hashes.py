@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from campaign.core import archives, journal, untrusted
@@ -13,6 +13,8 @@ from campaign.core.paths import Paths
 from campaign.core.runs import State
 from campaign.results.environment.facts import Altered
 
+AlteredFiles = Mapping[tuple[str, int], tuple[Altered, ...]]  # by run and number of the attempt
+
 
 def digests(folder: Path) -> dict[str, str]:
     """The SHA-256 of every plain file in an attempt's folder, by relative path. Unreadable files are left out."""
@@ -20,7 +22,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {name: digest for name, digest in sorted(digest_by_name.items()) if digest}
 
 
-def altered_files(paths: Paths, chain: journal.Chain) -> dict[tuple[str, int], tuple[Altered, ...]]:
+def altered_files(paths: Paths, chain: journal.Chain) -> AlteredFiles:
     """The files of successful attempts that differ from the hashes in the journal or are gone, by run and number."""
     altered_by_attempt = {}
     for event in journal.events_at(paths.journal, chain.ends):

@@ -70,6 +70,8 @@ _SELECT_ATTEMPTS = (
     "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
 )
 
+MOST_RUNS = 900  # in a condition: SQLite before 3.32 takes 999 values in a statement
+
 RecordNames = Mapping[tuple[str, int], Sequence[str]]  # by run and number of the attempt
 
 
@@ -505,41 +507,45 @@ class Store(AbstractContextManager["Store"]):
             rows = self._sql("SELECT job, data FROM accounting")
             return {job: decode(Accounting, json.loads(data)) for job, data in rows}
 
-    def evidence(self) -> dict[tuple[str, int], Evidence]:
-        """What the job and Slurm recorded around each execution, by (run, attempt)."""
+    def evidence(self, runs: Sequence[str] | None = None) -> dict[tuple[str, int], Evidence]:
+        """What the job and Slurm recorded around each execution, of some or all runs, by (run, attempt)."""
+
+        @functools.cache
+        def read(kind: Any, digest: str) -> Any:
+            ((data,),) = self._sql("SELECT data FROM shared WHERE digest = ?", (digest,))
+            return decode(kind, json.loads(data))
+
+        @functools.cache
+        def environment(digest: str, of_nodes: str) -> Environment:
+            shared_environment: Environment = read(Environment, digest)
+            return replace(shared_environment, facts=read(Facts, of_nodes))
+
+        @functools.cache
+        def accounting(job: str) -> Accounting | None:
+            rows = self._sql("SELECT data FROM accounting WHERE job = ?", (job,))
+            return decode(Accounting, json.loads(rows[0][0])) if rows else None
+
         with self._storage_errors():
-            stored = dict(map(tuple, self._sql("SELECT digest, data FROM shared")))
-            accounting = self.accounting()
             rows = self._db.execute(
                 "SELECT e.run, e.attempt, e.environment, e.facts, e.witness, e.data, a.job FROM evidence e "
-                "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
+                f"JOIN attempts a ON a.run = e.run AND a.number = e.attempt {_of_runs('e.run', runs)}",
+                runs or (),
             )
-
-            @functools.cache
-            def read_shared(kind: Any, digest: str) -> Any:
-                return decode(kind, json.loads(stored[digest]))
-
-            @functools.cache
-            def environment(digest: str, of_nodes: str) -> Environment:
-                shared_environment: Environment = read_shared(Environment, digest)
-                return replace(shared_environment, facts=read_shared(Facts, of_nodes))
-
             return {
                 (run, attempt): replace(
                     decode(Evidence, json.loads(data)),
                     environment=environment(digest, of_nodes),
-                    witness=read_shared(Witness, witness),
-                    accounting=accounting.get(job),
+                    witness=read(Witness, witness),
+                    accounting=accounting(job),
                 )
                 for run, attempt, digest, of_nodes, witness, data, job in rows
             }
 
-    def records(self, condition: str = "", values: Sequence[Any] = ()) -> dict[tuple[str, int], tuple[Record, ...]]:
-        """All records by (run, attempt)."""
+    def records(self, runs: Sequence[str] | None = None) -> dict[tuple[str, int], tuple[Record, ...]]:
+        """All records, or those of some runs, by (run, attempt)."""
         with self._storage_errors():
-            rows = self._db.execute(
-                f"SELECT {', '.join(RECORD_COLUMNS)} FROM records {condition} ORDER BY rowid", values
-            )
+            columns = ", ".join(RECORD_COLUMNS)
+            rows = self._db.execute(f"SELECT {columns} FROM records {_of_runs('run', runs)} ORDER BY rowid", runs or ())
             return {key: tuple(records) for key, records in grouped(map(stored_record, rows)).items()}
 
     def record_names(self) -> RecordNames:
@@ -548,12 +554,13 @@ class Store(AbstractContextManager["Store"]):
 
     def records_of(self, run: str, attempt: int) -> tuple[Record, ...]:
         """The records of one attempt."""
-        return self.records("WHERE run = ? AND attempt = ?", (run, attempt)).get((run, attempt), ())
+        return self.records([run]).get((run, attempt), ())
 
-    def observations(self) -> dict[tuple[str, int], Outputs]:
-        """What the output of each phase says besides its numbers, by (run, attempt)."""
+    def observations(self, runs: Sequence[str] | None = None) -> dict[tuple[str, int], Outputs]:
+        """What the output of each phase says besides its numbers, of some or all runs, by (run, attempt)."""
+        statement, kind = f"SELECT run, attempt, data FROM observations {_of_runs('run', runs)}", cast(Any, Outputs)
         with self._storage_errors():
-            rows, kind = self._db.execute("SELECT run, attempt, data FROM observations"), cast(Any, Outputs)
+            rows = self._db.execute(statement, runs or ())
             return {(run, attempt): decode(kind, json.loads(data)) for run, attempt, data in rows}
 
     def result_digests(self) -> dict[tuple[str, int], str]:
@@ -581,6 +588,10 @@ class Store(AbstractContextManager["Store"]):
         """
         rows = self._sql("SELECT data, digest FROM judgements WHERE subject = ? AND key = ?", (subject, key))
         return next((data for data, digest in rows if digest == sha256_of(key, data)), "")
+
+    def kept_keys(self) -> dict[str, str]:
+        """The key of each kept judgement, by its subject."""
+        return dict(map(tuple, self._sql("SELECT subject, key FROM judgements")))
 
     def keep_judgements(self, judgements: Mapping[str, tuple[str, str]]) -> None:
         """Keep judgements by their subjects, each with its key, in place of earlier ones."""
@@ -634,6 +645,11 @@ def _refuse_directories(paths: Paths) -> None:
         )
     with suppress(FileNotFoundError, NotADirectoryError), paths.journal.open("rb"):
         pass  # the error about an unreadable one names it
+
+
+def _of_runs(column: str, runs: Sequence[str] | None) -> str:
+    """The condition that a column has one of these runs."""
+    return "" if runs is None else f"WHERE {column} IN ({', '.join('?' * len(runs))})"
 
 
 def sha256_of(*values: Any) -> str:

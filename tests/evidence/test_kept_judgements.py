@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import time
@@ -13,11 +14,13 @@ from unittest import mock
 
 import pytest
 
-from campaign.core import journal
+from campaign.core import journal, workers
 from campaign.core.errors import NoRoom
 from campaign.core.findings import Finding
 from campaign.judge import engine, judgements
 from campaign.pipeline import planning
+from campaign.pipeline.campaign_state import kept_submission
+from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting
 from campaign.results.store import Store, sha256_of
 from tests.support import command_line, large
@@ -203,6 +206,51 @@ def test_another_version_s_judgement_is_not_used(
     monkeypatch.setattr(judgements, "_digest_of_program", lambda: "another")
     call_campaign(campaign, "status")
     assert len(judged_subjects) == 13
+
+
+@pytest.fixture
+def pieces_of_five(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judgements, "MOST_RUNS", 5)
+
+
+def test_judging_that_was_interrupted_goes_on_with_what_is_not_judged_yet(
+    campaign: Large, judged_subjects: list[str], monkeypatch: pytest.MonkeyPatch, pieces_of_five: None
+) -> None:
+    with database(campaign) as connection:
+        connection.execute("DELETE FROM judgements")
+    judge_recorded = engine.judge
+
+    def interrupted_judge(case: Case) -> Iterator[Finding]:
+        if len(judged_subjects) == 8:
+            raise KeyboardInterrupt
+        return judge_recorded(case)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "judge", interrupted_judge)
+        with Store(campaign.definition.paths) as store, pytest.raises(KeyboardInterrupt):
+            kept_submission(campaign.definition, planning.plan(campaign.definition), store)
+    first_subjects = judged_subjects[:5]
+    judged_subjects.clear()
+    call_campaign(campaign, "status")
+    assert len(judged_subjects) == 12 - 5 + 1
+    assert not set(first_subjects) & set(judged_subjects)
+
+
+def test_several_processes_judge_as_one_does(
+    campaign: Large, monkeypatch: pytest.MonkeyPatch, pieces_of_five: None
+) -> None:
+    def judgements_and_table() -> tuple[list[tuple[str, str, str]], str]:
+        with database(campaign) as connection:
+            connection.execute("DELETE FROM judgements")
+        text = call_campaign(campaign, "table", "--format", "json")
+        with database(campaign) as connection:
+            return connection.execute("SELECT subject, key, data FROM judgements ORDER BY subject").fetchall(), text
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    by_one = judgements_and_table()
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    monkeypatch.setattr(workers, "FEWEST_ITEMS", 1)
+    assert judgements_and_table() == by_one
 
 
 # --- a judgement that was changed
