@@ -32,7 +32,7 @@ from campaign.pipeline import campaign_state
 from campaign.report.compare.comparison import CellComparison, CellVerdict, OfferComparison, Terms
 from campaign.report.compare.offers import Offer
 from campaign.report.compare.verdicts import compare
-from campaign.report.decision import VENDOR, YOU, Compliance, DecisionBlock, Question, Step
+from campaign.report.decision import VENDOR, YOU, Compliance, DecisionBlock, Mark, Question, Step
 from campaign.report.rfp_response import part_questions
 from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
@@ -346,23 +346,17 @@ def acceptance_decision(outcome: SampleOutcome, bundle: str, file: str) -> Decis
     """The buyer's decision on a measured sample. `bundle`, `file`: as they are typed in commands."""
     objections, comparison, challenge = outcome.objections, outcome.comparison, outcome.challenge
     cells = sorted(comparison.cells[0], key=lambda cell: list(EXIT_STATUS).index(cell.verdict), reverse=True)
-    counts = ", ".join(f"{number} {word}" for word, number in Counter(cell.verdict for cell in cells).items())
-    number = f"{counts} of {plural(len(cells), 'drawn result')}"
     _, kind, may, may_not = _MEANING[outcome.verdict]
     if objections:
-        may, may_not = "nothing: this is no measurement of the drawn sample.", _MEANING[CellVerdict.UNDECIDED][-1]
+        may, may_not = "This is not a measurement of the drawn sample.", _MEANING[CellVerdict.UNDECIDED][-1]
     by_means = comparison.terms is not None and comparison.terms.by_means
     return DecisionBlock(
         outcome.verdict.upper(),
         (bundle.rpartition("/")[2], file.rpartition("/")[2], f"seed {challenge.seed}"),
         (
-            Question("measured", "NO" if objections else "yes", "; ".join(objections) or "anew, after the bundle"),
+            _measured_question(objections),
             _conditions(outcome),
-            Question(
-                "results",
-                _MEANING[cells[0].verdict][0],
-                f"{number}: {cells[0].cell}: {cells[0].reason}" if cells[0].reason else number,
-            ),
+            _results_question(cells),
             *(sample.error_rate_questions(challenge, comparison.offers[0]) if by_means else ()),
         ),
         may,
@@ -374,32 +368,55 @@ def acceptance_decision(outcome: SampleOutcome, bundle: str, file: str) -> Decis
 
 _MEANING = {  # the worst first
     CellVerdict.REJECTED: (
-        "NO",
+        ("NO", Mark.BAD),
         Compliance.BROKEN,
-        "the system does not reach the bundle's results.",
-        "why: a fault, other settings and an inflated offer look alike.",
+        "The system does not reach the bundle's results.",
+        "This does not show why: a fault, other settings and an inflated offer look the same.",
     ),
     CellVerdict.UNDECIDED: (
-        "open",
+        ("open", Mark.OPEN),
         Compliance.UNCHECKED,
-        "nothing yet.",
-        "that the system reaches the bundle's results, or that it does not.",
+        "Nothing is decided yet.",
+        "This does not show whether the system reaches the bundle's results.",
     ),
     CellVerdict.ACCEPTED: (
-        "yes",
+        ("yes", Mark.OK),
         Compliance.COMPLIES,
-        "the system reaches the drawn results.",
-        "that it reaches the results that were not drawn.",
+        "The system reaches the drawn results.",
+        "This does not show that it reaches the results that were not drawn.",
     ),
 }
+
+
+def _measured_question(objections: Sequence[str]) -> Question:
+    """Whether the sample was measured, and not made from the bundle."""
+    if not objections:
+        return Question("measured", "yes", "The sample was measured after the bundle.", Mark.OK)
+    further = f" (1 of {plural(len(objections), 'objection')})" if len(objections) > 1 else ""
+    return Question("measured", "NO", f"Not a valid sample: {objections[0]}{further}.", Mark.BAD)
+
+
+def _results_question(cells: Sequence[CellComparison]) -> Question:
+    """How many cells have the worst verdict, and why the first, which has it."""
+    verdict = cells[0].verdict
+    (answer, mark), *_ = _MEANING[verdict]
+    number = sum(cell.verdict is verdict for cell in cells)
+    text = f"{number} of {plural(len(cells), 'drawn result')} {'is' if number == 1 else 'are'} {verdict}"
+    first = f": {cells[0].cell} ({cells[0].reason})" if cells[0].reason else ""
+    return Question("results", answer, f"{text}{first}.", mark)
 
 
 def _conditions(outcome: SampleOutcome) -> Question:
     """Whether bundle and sample were measured on the same system, with the same settings."""
     differences = outcome.open or outcome.allowed
-    text = "; ".join(f"{key}: {old} in the bundle, {new} in the sample" for key, (old, new) in differences.items())
-    answer = "open" if outcome.open else "allowed" if differences else "same"
-    return Question("conditions", answer, text or "settings, programs, libraries and file system")
+    if not differences:
+        text = "Settings, programs, libraries and file system are those of the bundle."
+        return Question("conditions", "same", text, Mark.OK)
+    number = plural(len(differences), "difference")
+    listed = "; ".join(f"{key} is {old} in the bundle, {new} in the sample" for key, (old, new) in differences.items())
+    if outcome.open:
+        return Question("conditions", "open", f"{number} from the bundle: {listed}.", Mark.OPEN)
+    return Question("conditions", "allowed", f"{number} from the bundle, which you allow: {listed}.", Mark.OK)
 
 
 def _steps(outcome: SampleOutcome, cells: Sequence[CellComparison], bundle: str, file: str) -> Iterator[Step]:
@@ -409,16 +426,18 @@ def _steps(outcome: SampleOutcome, cells: Sequence[CellComparison], bundle: str,
         yield Step(YOU, sample_command)
     elif outcome.open:
         allowed = " ".join(f"--allow {key}" for key in outcome.open)
-        yield Step(YOU, f"if you accept the differences: {accept_command} {allowed}")
+        yield Step(YOU, f"If you accept the differences: {accept_command} {allowed}")
     elif outcome.further:
-        yield Step(YOU, f"{accept_command} --further; campaign run {file}")
+        yield Step(YOU, f"{accept_command} --further")
+        yield Step(YOU, f"campaign run {file}")
     elif outcome.verdict is CellVerdict.REJECTED:
-        yield Step(VENDOR, "find why the installed system is slower, and mend it")
+        yield Step(VENDOR, "Find and fix the cause of the shortfall.")
         yield Step(YOU, sample_command)
     elif outcome.verdict is CellVerdict.ACCEPTED:
-        yield Step(YOU, "enter the sample in your terms, under `shown`")
+        yield Step(YOU, "Enter the sample in your terms, under `shown`.")
     elif cells[0].reported_ratio is None:
-        yield Step(YOU, f"mend what made runs fail; campaign run {file}; {accept_command}")
+        yield Step(YOU, f"Fix the cause of failed runs, then run: campaign run {file}")
+        yield Step(YOU, accept_command)
     else:
-        yield Step(VENDOR, "explain why the results are faster than noise allows")
-        yield Step(YOU, f"if you accept that: {accept_command} --allow {FASTER}")
+        yield Step(VENDOR, "Explain why the results are faster than noise explains.")
+        yield Step(YOU, f"If you accept that: {accept_command} --allow {FASTER}")

@@ -26,11 +26,13 @@ from campaign.report.decision import (
     YOU,
     Compliance,
     DecisionBlock,
+    Mark,
     OpenDecision,
     Question,
     SortedFindings,
     Step,
     compliance_verdict,
+    listed_findings,
     open_decisions,
 )
 from campaign.results.cells import Row
@@ -212,7 +214,7 @@ def _seal_of(facts: BundleFacts, violated_rules: set[str]) -> Seal:
 def _block(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, rows: Sequence[Row]) -> DecisionBlock:
     seal_texts = {
         Seal.TRUSTED: f"{facts.signature} (signature ok)",
-        Seal.UNKNOWN: "signed by an unknown key",
+        Seal.UNKNOWN: "unknown key",
         Seal.NONE: "not signed",
         Seal.BROKEN: "altered, or signed by somebody else",
     }
@@ -227,10 +229,11 @@ def _block(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, r
         decided.evidence is EvidenceAnswer.CONTRADICTED,
         (facts.title, seal_texts[decided.seal], rules),
         _questions(decided, facts, groups, rows),
-        permitted_conclusion("" if decided.consistent else "its records do not agree", facts.trusted, decided.outcome),
+        permitted_conclusion("" if decided.consistent else "the records disagree", decided.seal, decided.outcome),
         facts.proofs,
         coverage_gap(facts.proofs, facts.coverage),
-        _steps(decided, facts, groups, buyers.SAMPLE in facts.proofs),
+        _steps(decided, facts, groups, rows),
+        f"campaign verify {typed_path(facts.name, facts.part)} --details",
     )
 
 
@@ -243,14 +246,17 @@ def decision_block(
     proofs: Collection[str],
     gap: str,
     steps: Iterable[Step],
+    details: str,
 ) -> DecisionBlock:
-    """The buyer's decision on a bundle. `proofs`, of `terms.PROOFS`, and `gap`, of `coverage_gap`, limit `may`."""
+    """The buyer's decision on a bundle. `proofs`, of `terms.PROOFS`, and `gap`, of `coverage_gap`, limit `may`;
+    `details`: the command that prints all.
+    """
     headline, kind, _ = MEANING[outcome]
-    unproven = [] if buyers.SAMPLE in proofs else ["that the system reaches them"]
+    unproven = [] if buyers.SAMPLE in proofs else ["that the system reaches these results"]
     unproven += [gap] if gap else []
-    may_not = f"{', or '.join(unproven)}." if unproven else "that the system will be installed as it was measured."
-    headline = "NOT VALID" if is_contradicted else headline
-    return DecisionBlock(headline, about, tuple(questions), may, may_not, tuple(steps), kind)
+    gaps = ", or ".join(unproven) or "that the system will be installed as it was measured"
+    headline, may_not = "NOT VALID" if is_contradicted else headline, f"This does not show {gaps}."
+    return DecisionBlock(headline, about, tuple(questions), may, may_not, decision.first_of_each(steps), kind, details)
 
 
 def coverage_gap(proofs: Collection[str], coverage: Coverage) -> str:
@@ -261,66 +267,88 @@ def coverage_gap(proofs: Collection[str], coverage: Coverage) -> str:
     return f"that no attempt was left out{place}"
 
 
-def permitted_conclusion(problem: str, is_trusted: bool, outcome: VerifyOutcome) -> str:
+def permitted_conclusion(problem: str, seal: Seal, outcome: VerifyOutcome) -> str:
     """What may be concluded from the numbers of a bundle; `problem`: why nothing may be."""
     if problem:
-        return f"nothing: {problem}."
-    text = "the numbers are those of the logs"
-    if not is_trusted:
-        text += ", which anybody may have changed"
-    return f"{text}, and they were obtained by your terms." if outcome is VerifyOutcome.COMPLIANT else f"{text}."
+        return f"These numbers show nothing: {problem}."
+    if seal is not Seal.TRUSTED:
+        return f"The tables match the logs, but the logs are {_DOUBTS[seal]}."
+    if outcome is VerifyOutcome.COMPLIANT:
+        return "The tables match the signed logs, and your terms are met."
+    return "The tables match the signed logs."
+
+
+_DOUBTS = {
+    Seal.UNKNOWN: "signed by an unknown key",
+    Seal.NONE: "not signed",
+    Seal.BROKEN: "not those that were signed",
+}
 
 
 def _questions(
     decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, rows: Sequence[Row]
 ) -> Iterator[Question]:
-    yield Question("evidence", decided.evidence, _evidence_reason(decided, groups))
+    yield _evidence_question(decided, groups)
     places = listing((f"{kind} ({target})" for target, kind in decided.file_systems.items()), 2)
     days = dict.fromkeys((decided.measured_from[:10], decided.measured_to[:10]))
     yield decision.completeness(
         rows, f", measured {' to '.join(days)} on {places or 'unknown file systems'}" if decided.measured_from else ""
     )
-    yield decision.rules_question(groups.about_rules, "you", f"SHA-256 {decided.rules_sha256[:12]}…")
-    yield decision.decisions_question(decided.decisions, "all accepted by name" if facts.terms else "nothing waits")
+    kept = f"No rule that was checked is violated (SHA-256 of the pack: {decided.rules_sha256[:12]}…)."
+    yield decision.rules_question(groups.about_rules, False, kept)
+    settled = (
+        "You have accepted everything that needs your decision." if facts.terms else "Nothing needs your decision."
+    )
+    yield decision.decisions_question(decided.decisions, False, settled)
     missing_proofs = []
     if buyers.SAMPLE not in facts.proofs:
-        missing_proofs.append("nothing measured again")
+        missing_proofs.append("re-measurement")
     if facts.source and buyers.REBUILD not in facts.proofs:
-        missing_proofs.append("not built again")
+        missing_proofs.append("rebuild")
     if facts.source_unproven:
-        missing_proofs.append("source unproven")
+        missing_proofs.append("published source")
     if coverage_gap(facts.proofs, facts.coverage):
-        missing_proofs.append(str(facts.coverage))
-    yield Question("proof", listing(facts.proofs) or "none", listing(missing_proofs) or "all that can be given")
+        has_some = (facts.coverage.head, facts.coverage.stamp) != (None, None)
+        missing_proofs.append(f"journal head or time stamp{f' of all runs ({facts.coverage})' if has_some else ''}")
+    proofs, missing_text = listing(facts.proofs) or "none", listing(missing_proofs) or "nothing"
+    mark = Mark.OPEN if missing_proofs else Mark.OK
+    yield Question("proof", proofs, f"Proof: {proofs}. Missing: {missing_text}.", mark)
 
 
-def _evidence_reason(decided: BundleDecision, groups: FindingGroups) -> str:
+def _evidence_question(decided: BundleDecision, groups: FindingGroups) -> Question:
     if groups.contradicted:
-        return decision.first_finding(groups.contradicted)
-    if not decided.rules:
-        return "it cannot be re-evaluated"
-    if groups.unproven:
-        return decision.first_finding(groups.unproven)
-    return "unchanged since signing; tables follow from the logs"
+        text, mark = f"The evidence is CONTRADICTED: {listed_findings(groups.contradicted)}.", Mark.BAD
+    elif not decided.rules:
+        text, mark = "The evidence is CONTRADICTED: the results cannot be re-evaluated from the logs.", Mark.BAD
+    elif groups.unproven:
+        text, mark = f"Not proven: {listed_findings(groups.unproven)}.", Mark.OPEN
+    else:
+        text, mark = "The records agree; the tables follow from the signed logs.", Mark.OK
+    return Question("evidence", decided.evidence, text, mark)
 
 
-def _steps(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, is_sampled: bool) -> Iterator[Step]:
-    unproven = grouped((finding.move, finding) for finding in groups.unproven)
+def _steps(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, rows: Sequence[Row]) -> Iterator[Step]:
+    unproven, is_sampled = (
+        grouped((finding.move, finding) for finding in groups.unproven),
+        buyers.SAMPLE in facts.proofs,
+    )
+    bundle = typed_path(facts.name, facts.part)
     if groups.contradicted:  # what does not agree cannot be repaired by repeating a run
-        contradiction = decision.first_finding(groups.contradicted)
-        yield Step(YOU, f"reject the bundle, or ask the vendor for the original records: {contradiction}")
-    vendors_open = (*unproven.get(Move.VENDOR, ()), *groups.about_rules.by_move(Move.VENDOR))
-    yield from decision.vendor_steps([*groups.about_rules.violated, *vendors_open])
-    if buyers_findings := [*unproven.get(Move.BUYER, ()), *groups.about_rules.by_move(Move.BUYER)]:
-        yield Step(YOU, decision.first_finding(buyers_findings))
+        rules = listing(decision.rules_of(groups.contradicted), 4)
+        yield Step(YOU, f"Reject the bundle, or ask the vendor for the original records ({rules}).")
+    cells = [row.cell for row in rows]
+    yield from decision.vendor_steps(groups.about_rules.violated, universe=cells)
     if decided.decisions and facts.terms:
-        yield Step(YOU, f"campaign terms accept {typed_path(facts.name, facts.part)} {typed_path(facts.terms)}")
+        yield Step(YOU, f"campaign terms accept {bundle} {typed_path(facts.terms)}")
     elif not facts.terms:
-        rules = "RFP" if facts.part else decided.rules.partition(" ")[0] or "ID"
-        yield Step(YOU, f"campaign terms init terms.yaml --rules {rules}, then verify with --terms")
+        pack = "RFP" if facts.part else decided.rules.partition(" ")[0] or "ID"
+        yield Step(YOU, f"campaign terms init terms.yaml --rules {pack}")
+    yield from decision.buyer_steps([*unproven.get(Move.BUYER, ()), *groups.about_rules.by_move(Move.BUYER)])
+    vendors_open = (*unproven.get(Move.VENDOR, ()), *groups.about_rules.by_move(Move.VENDOR))
+    yield from decision.vendor_steps(vendors_open, universe=cells)
     if decided.outcome is VerifyOutcome.REHEARSAL:
-        yield Step(VENDOR, "measure at full size")
+        yield Step(VENDOR, "Measure at full size.")
     elif decided.outcome is VerifyOutcome.COMPLIANT and is_sampled:
-        yield Step(YOU, "nothing is left to check; keep the bundle beside your terms")
+        yield Step(YOU, "Nothing remains to be checked; keep the bundle with your terms.")
     elif not is_sampled and decided.evidence is not EvidenceAnswer.CONTRADICTED:
-        yield Step(YOU, f"campaign sample {typed_path(facts.name, facts.part)} --seed SEED -o sample.yaml")
+        yield Step(YOU, f"campaign sample {bundle} --seed SEED -o sample.yaml")

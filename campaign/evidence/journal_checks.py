@@ -154,8 +154,8 @@ def check_journal(
         yield violation("the journal does not start with the nonce you gave", nonce, chain.nonce or "none")
     if nonce is None and not has_received_head:
         yield unchecked_by_buyer(
-            "the journal may have been rewritten: pass the nonce that you issued (--nonce) or a journal head that you "
-            "received (--head)"
+            "the journal may have been rewritten",
+            remedy="pass the nonce that you issued (--nonce) or a journal head that you received (--head)",
         )
     for head in heads:
         if head in chain.earlier:

@@ -252,7 +252,8 @@ class Rules:
         """EVD-05, of a bundle."""
         if self.copy is RulesCopy.BUNDLE:
             yield unchecked_by_buyer(
-                "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
+                "re-evaluated with the vendor's copy: no rule pack of this id is installed",
+                remedy="pass your rule pack with --rules",
             )
         elif self.measured:
             judging = (

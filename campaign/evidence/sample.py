@@ -27,7 +27,7 @@ from campaign.core.strict_yaml import Document, plain, quoted
 from campaign.core.units import plural
 from campaign.judge.submission import Submission
 from campaign.report.compare import offers
-from campaign.report.decision import SAMPLE, YOU, DecisionBlock, Question, Step
+from campaign.report.decision import SAMPLE, YOU, DecisionBlock, Mark, Question, Step
 from campaign.statistics import designs
 
 FORMAT = 2
@@ -192,16 +192,20 @@ def error_rate_questions(challenge: Challenge, offer: offers.Offer) -> Iterator[
     design, aims = challenge.design, challenge.aims
     rejected, _, caught = designs.outcome_probabilities(list(noise_by_cell(offer).values()), aims, design)
     yield _honest_question(rejected, aims)
-    inflated = f"{100 * aims.share:g}% of the results {100 * aims.inflation:g}% too high"
-    chance = f"{inflated} are caught with probability {caught:.3f} (asked: at least {aims.power:g})"
-    yield Question("inflated", "yes" if caught >= aims.power else "NO", chance)
+    vendors = f"vendors who inflate {100 * aims.share:g}% of their results by {100 * aims.inflation:g}%"
+    text = f"Detection: {caught:.1%} of {vendors} (required: {100 * aims.power:g}%)."
+    is_kept = caught >= aims.power
+    yield Question("inflated", *_rated(is_kept, text))
 
 
 def _honest_question(rejected: float, aims: designs.Aims) -> Question:
-    answer = "yes" if rejected <= aims.honest else "NO"
-    return Question(
-        "honest", answer, f"a vendor is rejected with probability {rejected:.3f} (asked: at most {aims.honest:g})"
-    )
+    text = f"False rejections: {rejected:.1%} of honest vendors (limit: {100 * aims.honest:g}%)."
+    return Question("honest", *_rated(rejected <= aims.honest, text))
+
+
+def _rated(is_kept: bool, text: str) -> tuple[str, str, Mark]:
+    """The answer, sentences and mark for an error rate."""
+    return ("yes", text, Mark.OK) if is_kept else ("NO", f"{text} Use more repetitions.", Mark.BAD)
 
 
 def parts_decision(
@@ -219,39 +223,51 @@ def parts_decision(
     for part, challenge in challenges.items():
         noises, design = list(noise_by_cell(parts[part]).values()), challenge.design
         passing *= 1 - designs.outcome_probabilities(noises, challenge.aims, design)[0]
-        size = f"results, {plural(design.repetitions, 'repetition')} each"
-        questions.append(Question(part, f"{design.cells} of {len(noises)}", size))
+        questions.append(replace(_size_question(design, len(noises), f" of {part}"), name=part))
     return DecisionBlock(
         "SAMPLES DRAWN",
         (bundle.rpartition("/")[2], file.rpartition("/")[2]),
         (*questions, _honest_question(1 - passing, aims)),
-        "nothing yet: nothing has been measured again.",
-        "that less inflation, or of fewer results, would be caught.",
+        *_CONCLUSIONS,
         (*(Step(YOU, f"campaign run {name}") for name in files), Step(YOU, f"campaign accept {bundle} {file}")),
     )
+
+
+_CONCLUSIONS = (
+    "Nothing has been measured again yet.",
+    "Less inflation, or inflation of fewer results, may remain undetected.",
+)
+
+
+def _size_question(design: designs.Design, total: int, place: str = "") -> Question:
+    verb = "is" if design.cells == 1 else "are"
+    number, repetitions = f"{design.cells} of {total}", plural(design.repetitions, "repetition")
+    return Question("size", number, f"{number} results{place} {verb} drawn, with {repetitions} each.", Mark.OK)
 
 
 def sample_decision(challenge: Challenge, offer: offers.Offer, bundle: str, file: str) -> DecisionBlock:
     """The buyer's decision before the sample is measured. `bundle`, `file`: as they are typed in commands."""
     noises, design = list(noise_by_cell(offer).values()), challenge.design
-    answer, source = "known", "from the bundle's repetitions"
+    answer, source, mark = "known", "as the bundle's repetitions show", Mark.OK
     if _pooled_noise(comparable_cells(offer)) is None:
-        answer, source = "assumed", "the bundle has too few repetitions"
+        answer, source, mark = "assumed", "an assumption: the bundle has too few repetitions", Mark.OPEN
     return DecisionBlock(
         "SAMPLE DRAWN",
         (bundle.rpartition("/")[2], file.rpartition("/")[2], f"seed {challenge.seed}"),
         (
+            _size_question(design, len(noises)),
             Question(
-                "size", f"{design.cells} of {len(noises)}", f"results, {plural(design.repetitions, 'repetition')} each"
+                "limit",
+                f"{design.limit:g}",
+                f"A result passes if it reaches {100 * design.limit:g}% of the bundle's value.",
+                Mark.OK,
             ),
-            Question("limit", f"{design.limit:g}", "of the bundle's value or more passes"),
             *error_rate_questions(challenge, offer),
-            Question("noise", answer, f"{_noise_range(noises)} of a repetition: {source}"),
+            Question("noise", answer, f"Repetitions vary by {_noise_range(noises)}, {source}.", mark),
         ),
-        "nothing yet: nothing has been measured again.",
-        "that less inflation, or of fewer results, would be caught.",
+        *_CONCLUSIONS,
         (
-            Step(YOU, f"change in {file} what must differ on the installed system (below)"),
+            Step(YOU, f"Change in {file} what must differ on the installed system (below)."),
             Step(YOU, f"campaign run {file}"),
             Step(YOU, f"campaign accept {bundle} {file}"),
         ),

@@ -177,15 +177,15 @@ class OfferTerms:
     def missing_proofs(self, proofs: Collection[str]) -> Iterator[Finding]:
         """What these terms ask for and was not given."""
         remedies = {
-            NONCE: "the journal starts with the nonce",
-            HEAD: "pass one that the vendor sent while it ran (--head)",
-            TIMESTAMP: "pass one of a journal head (--timestamp)",
-            SAMPLE: "measure one again (campaign sample), and enter it under `shown`",
+            NONCE: "have the vendor measure with your nonce, and pass it with --nonce",
+            HEAD: "pass a journal head that the vendor sent while it ran (--head)",
+            TIMESTAMP: "pass a time stamp of a journal head (--timestamp)",
+            SAMPLE: "measure a sample again (campaign sample), and enter it under `shown`",
             REBUILD: "build the benchmark again (campaign rebuild), and enter it under `shown`",
         }
         for proof in self.proof:
             if proof not in proofs:
-                yield unchecked_by_buyer("your terms ask for a {proof}: {how}", proof=proof, how=remedies[proof])
+                yield unchecked_by_buyer("your terms require a {proof}", proof=proof, remedy=remedies[proof])
 
     def violated_terms(self, submission: Submission) -> Iterator[Finding]:
         """Violations of what these terms demand of rules and file systems, beyond the rules themselves."""

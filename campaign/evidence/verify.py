@@ -337,11 +337,15 @@ def check_signature(signature: Signature | None, has_signers: bool) -> Iterator[
     if signature and signature.problem:
         yield violation("invalid signature: {problem}", problem=signature.problem)
     elif not signature:
-        yield unchecked("not signed: the bundle could have been altered and its checksums recomputed")
+        yield unchecked(
+            "the bundle is not signed and may have been altered",
+            remedy="sign the bundle: campaign bundle FILE -o OUT.zip --sign KEY",
+        )
     elif not has_signers:
         yield unchecked_by_buyer(
-            "signed by {signer}, an unknown key: pass the vendor's public key with --signers",
+            "signed by an unknown key, {signer}",
             signer=signature.key or "?",
+            remedy="pass the vendor's public key with --signers",
         )
 
 
@@ -421,5 +425,5 @@ def _check_waivers(waivers: Sequence[Waiver], buyer: Buyer) -> Iterator[Finding]
     """WVR-01: only the buyer knows whose waivers count; keys in the bundle prove nothing."""
     if buyer.waiver_signers is None and any(waiver.signature for waiver in waivers):
         yield unchecked_by_buyer(
-            "waivers have no effect: pass the keys of those who may grant them with --waiver-signers"
+            "waivers have no effect", remedy="pass the keys of those who may grant them with --waiver-signers"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,6 +22,7 @@ from campaign.evidence import bundle, derived_files, replay, verify
 from campaign.evidence.bundle_decision import (
     MEANING,
     EvidenceAnswer,
+    Seal,
     VerifyOutcome,
     coverage_gap,
     decision_block,
@@ -32,7 +33,7 @@ from campaign.evidence.terms import PROOFS
 from campaign.judge.findings import complete_findings, note, unchecked_by_buyer, violation
 from campaign.judge.submission import Submission
 from campaign.report import amendments, decision
-from campaign.report.decision import VENDOR, YOU, DecisionBlock, OpenDecision, Question, Step, open_decisions
+from campaign.report.decision import VENDOR, YOU, DecisionBlock, Mark, OpenDecision, Question, Step, open_decisions
 from campaign.report.rfp_judgement import RfpJudgement, judge_rfp
 from campaign.report.rfp_response import part_questions, parts_question, rfp_questions, worst_first
 
@@ -115,42 +116,52 @@ class VerifiedBundle:
         open_findings = [finding for finding in self.findings if finding.open]
         by_mover = grouped((finding.move, finding) for finding in open_findings)
         answer = "CONTRADICTED" if violations else "unproven" if open_findings else "consistent"
-        problems = violations or open_findings
+        sentence, mark = "The records agree, and the scores follow from the parts.", Mark.OK
+        if violations:
+            sentence, mark = f"The bundle is CONTRADICTED: {decision.listed_findings(violations)}.", Mark.BAD
+        elif open_findings:
+            sentence, mark = f"Not proven: {decision.listed_findings(open_findings)}.", Mark.OPEN
         decisions = {part: verified.decision for part, verified in self.parts.items()}
         order = worst_first({part: part_decision.outcome for part, part_decision in decisions.items()})
         of_rfp = decision.SortedFindings(self.judgement.findings)
         steps = [Step(VENDOR, f"campaign run FILE --part {part}") for part in self.unanswered[:1]]
         steps += decision.vendor_steps([*of_rfp.violated, *by_mover.get(Move.VENDOR, []), *of_rfp.by_move(Move.VENDOR)])
-        if Move.BUYER in by_mover:
-            steps.append(Step(YOU, decision.first_finding(by_mover[Move.BUYER])))
+        steps += decision.buyer_steps(by_mover.get(Move.BUYER, ()))
         steps += [Step(YOU, f"campaign verify {self.name} --part {part}") for part in order[:1]]
         rules = (f"RFP {self.rfp.id} {self.rfp.version}",) if self.rfp else ()
         contradictory = [part for part, part_decision in decisions.items() if not part_decision.consistent]
-        reason = f"the records of {listing(contradictory)} do not agree" if contradictory else ""
+        reason = f"the records of {listing(contradictory)} disagree" if contradictory else ""
+        signature_findings = [finding for finding in self.findings if finding.rule == "EVD-03"]
         proofs = set(PROOFS).intersection(*(verified.proofs for verified in self.parts.values()))
         return decision_block(
             self.outcome,
             self.is_contradicted,
             (self.name, *rules),
             (
-                Question(
-                    "bundle",
-                    answer,
-                    decision.first_finding(problems) if problems else "the scores follow from the parts",
-                ),
+                Question("bundle", answer, sentence, mark),
                 parts_question(self.unanswered, len(self.parts)),
-                *rfp_questions(self.judgement, "all accepted by name"),
+                *rfp_questions(self.judgement, is_for_vendor=False),
                 *part_questions({part: decisions[part].block for part in order}),
             ),
             permitted_conclusion(
-                "it is not one answer" if violations else reason,
-                all(finding.rule != "EVD-03" for finding in self.findings),
+                "the parts do not belong to one response" if violations else reason,
+                _seal_of(signature_findings),
                 self.outcome,
             ),
             proofs,
             _parts_gap(self.parts),
             steps,
+            f"campaign verify {self.name} --details",
         )
+
+
+def _seal_of(findings: Sequence[Finding]) -> Seal:
+    """What the findings about the signature, EVD-03, say of it."""
+    if not findings:
+        return Seal.TRUSTED
+    if findings[0].violated:
+        return Seal.BROKEN
+    return Seal.UNKNOWN if findings[0].move is Move.BUYER else Seal.NONE
 
 
 @contextmanager
@@ -297,7 +308,7 @@ def _choose_rfp(bag: bagit.Bag, buyers_file: Path | None) -> tuple[rfps.Rfp | No
     except CampaignError as error:
         return None, [violation("the RFP cannot be read: {why}", why=str(error).replace(f"{bag.root}/", ""))]
     if buyers_file is None:
-        return vendors_rfp, [unchecked_by_buyer("the RFP is the vendor's copy: pass yours with --rfp")]
+        return vendors_rfp, [unchecked_by_buyer("the RFP is the vendor's copy", remedy="pass yours with --rfp")]
     rfp = rfps.load(buyers_file)
     if rfp.digest == vendors_rfp.digest:
         return rfp, [note("the RFP is identical to yours")]

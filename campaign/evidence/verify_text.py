@@ -244,6 +244,8 @@ def _check_line(rule: str, check: str, findings: Sequence[Finding]) -> str:
     """What is checked, and what was found."""
     text = [f"  {findings_view.finding_word(findings):12} {check} ({rule})"]
     for finding in findings:
-        comparison = f"{finding.message} (expected {finding.expected}, found {finding.actual})"
-        text.append(f"               {plain(comparison if finding.expected and finding.actual else finding.message)}")
+        values = (
+            f" (expected {finding.expected}, found {finding.actual})" if finding.expected and finding.actual else ""
+        )
+        text.append(f"               {plain(f'{findings_view.with_remedy(finding)}{values}')}")
     return "\n".join(text)

@@ -33,17 +33,26 @@ def _finding(
     operation: str = "",
     clause: str = "",
     move: Move = Move.VENDOR,
+    remedy: str = "",
     **values: object,
 ) -> Finding:
     """`wording` has {name} for each of the `values`. `about`: the subject, if it is not all that the rule is judged on;
-    `operation`: the only one that it is about; `clause`: of the pack's entry that it is about, also for the wording.
+    `operation`: the only one that it is about; `clause`: of the pack's entry that it is about, also for the wording;
+    `remedy`: what to do in this case, if it is not what the rule says.
     """
     actual_text = "absent" if actual is None else str(actual)
     texts_of_values = {name: str(value) for name, value in values.items()} | (
         {"clause": clause} if "{clause}" in wording else {}
     )
     texts = (str(about), wording, str(expected), actual_text)
-    return Finding("", severity, *texts, checked, operation=operation, clause=clause, move=move, values=texts_of_values)
+    return Finding(
+        *("", severity, *texts, checked),
+        operation=operation,
+        clause=clause,
+        move=move,
+        remedy=remedy,
+        values=texts_of_values,
+    )
 
 
 violation: Form = partial(_finding, Severity.ERROR)  # makes a result invalid

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import textwrap
+import re
+import shlex
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -136,17 +137,28 @@ def _size_reasons(submission: Submission) -> str:
 
 LONGEST = 8000  # letters of a decision's text
 ID_DIGITS = 16  # of a decision's hash that are typed: nobody finds another decision with the same ones
-MIN_REASON_WIDTH = 20  # columns of a reason
+MOST_LINES = 14  # of a decision's text at 80 columns
+MOST_STEPS = 5
+MOST_LISTED_WORDS = 11  # of the findings that a sentence lists
 UNFOLDED = 100_000  # columns
 VENDOR, YOU = "vendor", "you"
 SAMPLE = "# campaign sample: "  # how the campaign file of a sample begins (evidence/sample.py)
+
+
+class Mark(StrEnum):
+    """What an answer means, in front of its sentence; the best first."""
+
+    OK = "ok"
+    OPEN = "open"
+    BAD = "NO"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     name: str
     answer: str
-    reason: str  # the one that matters
+    reason: str  # the answer as a sentence
+    mark: Mark = Mark.OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +172,21 @@ class DecisionBlock:
     headline: str
     about: tuple[str, ...]
     questions: tuple[Question, ...]
-    may: str  # what may be concluded
-    may_not: str
+    may: str  # what may be concluded, as a sentence
+    may_not: str  # what may not be, as a sentence
     steps: tuple[Step, ...] = ()
     kind: Compliance = Compliance.UNCHECKED
+    details: str = ""  # the command that lists what is to be done
 
     @property
     def sentence(self) -> str:
         """All answers in one line."""
-        answers = "; ".join(f"{question.name} {question.answer} ({question.reason})" for question in self.questions)
-        return f"{self.headline}: {answers}"
+        return f"{self.headline}: {' '.join(question.reason for question in self.questions)}"
+
+    @property
+    def worst_question(self) -> Question:
+        """The first with the worst answer."""
+        return max(self.questions, key=lambda question: list(Mark).index(question.mark))
 
 
 def run_decision(block: DecisionBlock, file: Path, typed: str) -> DecisionBlock:
@@ -183,16 +200,14 @@ def run_decision(block: DecisionBlock, file: Path, typed: str) -> DecisionBlock:
     return replace(
         block,
         headline="SAMPLE MEASURED",
-        may="the drawn results are measured.",
-        may_not="that it is accepted: it was not compared with the bundle yet.",
+        may="All drawn results are measured.",
+        may_not="They have not been compared with the bundle yet.",
         steps=(Step(YOU, f"campaign accept BUNDLE {typed}"),),
     )
 
 
 def decision_text(decision: DecisionBlock, width: int) -> str:
-    """A decision as text, for a terminal of this width. A reason has one line: what does not fit there is among the
-    details.
-    """
+    """A decision as text, for a terminal of this width."""
     return "\n".join(_lines(decision, width))
 
 
@@ -203,20 +218,27 @@ def decision_paragraphs(decision: DecisionBlock, style: str, width: int) -> list
     return [escaping.paragraph(line, style) for line in decision_text(decision, UNFOLDED).splitlines()]
 
 
-def _lines(decision: DecisionBlock, width: int) -> Iterator[str]:
-    yield from printing.wrap("  ".join(map(escaping.plain, (decision.headline, *decision.about))), width, "", "  ")
-    names = max(len(question.name) for question in decision.questions)
-    answers = max(len(question.answer) for question in decision.questions)
+def _lines(decision: DecisionBlock, width: int) -> list[str]:
+    lines = printing.wrap(f"{decision.headline}: {escaping.plain(', '.join(decision.about))}", width, "", "  ")
     for question in decision.questions:
-        first = f"  {question.name:{names}}  {question.answer:{answers}}  "
-        yield first + textwrap.shorten(
-            escaping.plain(question.reason), max(width - len(first), MIN_REASON_WIDTH), placeholder=" …"
-        )
-    yield from printing.wrap(escaping.plain(decision.may), width, "You may conclude:  ", " " * 19)
-    yield from printing.wrap(escaping.plain(decision.may_not), width, "You may not:       ", " " * 19)
-    for number, step in enumerate(decision.steps, 1):
-        first = f"{'Next' if number == 1 else '':4}  {number} {step.who:6}  "
-        yield from printing.wrap(escaping.plain(step.what), width, first, " " * len(first))
+        lines += printing.wrap(escaping.plain(question.reason), width, f"  {question.mark:4}  ", " " * 8)
+    lines += printing.wrap(escaping.plain(f"{decision.may} {decision.may_not}"), width, "", "")
+    for number in range(min(len(decision.steps), MOST_STEPS), 0, -1):
+        steps = _step_lines(decision, number, width)
+        if number == 1 or len(lines) + len(steps) <= MOST_LINES:
+            return lines + steps
+    return lines
+
+
+def _step_lines(decision: DecisionBlock, number: int, width: int) -> list[str]:
+    """The first steps, and how many more there are."""
+    lines = []
+    for place, step in enumerate(decision.steps[:number], 1):
+        first = f"{'Next' if place == 1 else '':4}  {place} {step.who:6}  "
+        lines += printing.wrap(escaping.plain(step.what), width, first, " " * len(first))
+    if further_steps := len(decision.steps) - number:
+        lines += printing.wrap(f"and {further_steps} more: {escaping.plain(decision.details)}", width, " " * 8, " " * 8)
+    return lines
 
 
 # --- what waits for the buyer
@@ -317,11 +339,26 @@ def rules_of(findings: Iterable[Finding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(finding.rule for finding in findings))
 
 
-def first_finding(findings: Sequence[Finding]) -> str:
-    """The first finding, and how many rules have some."""
-    number = len(rules_of(findings))
-    first = f" (1 of {units.plural(number, 'rule')})" if number > 1 else ""
-    return f"{findings[0].rule}{first}: {findings[0].message}"
+def listed_findings(findings: Iterable[Finding]) -> str:
+    """What each rule found first, with its id: of as many rules as a sentence has room for; of others, the ids."""
+    by_rule = grouped((finding.rule, finding) for finding in findings)
+    texts, words = list[str](), 0
+    for rule, of_rule in by_rule.items():
+        text = first_message(of_rule)
+        words += len(text.split())
+        if texts and words > MOST_LISTED_WORDS:
+            break
+        texts.append(f"{text} ({rule})")
+    further_rules = [*by_rule][len(texts) :]
+    further_text = f"; and {len(further_rules)} more ({units.listing(further_rules, 3)})" if further_rules else ""
+    return "; ".join(texts) + further_text
+
+
+def first_message(findings: Sequence[Finding]) -> str:
+    """The message of the first finding, with the number of results in which it was found."""
+    message = findings[0].message
+    cells = {cell for finding in findings if finding.message == message for cell in finding.cells}
+    return f"{message} in {units.plural(len(cells), 'result')}" if cells else message
 
 
 def completeness(rows: Sequence[Row], addition: str = "") -> Question:
@@ -329,35 +366,54 @@ def completeness(rows: Sequence[Row], addition: str = "") -> Question:
     valid_count = sum(row.status not in OPEN for row in rows)
     counts = Counter(str(row.status) for row in rows if row.status is not Status.MEASURED)
     other_statuses = ", ".join(f"{number} {status}" for status, number in counts.items())
-    reason = f"{valid_count} of {units.plural(len(rows), 'result')}{f' ({other_statuses})' if other_statuses else ''}"
+    verb, brackets = "has" if valid_count == 1 else "have", f" ({other_statuses})" if other_statuses else ""
+    results = f"{valid_count} of {units.plural(len(rows), 'result')} {verb}"
     if rows and valid_count == len(rows):
-        return Question("complete", "yes", reason + addition)
-    return Question("complete", "NO", reason)
+        settled = "a value or a reason" if Status.DECLINED in counts else "a value"
+        return Question("complete", "yes", f"{results} {settled}{brackets}{addition}.", Mark.OK)
+    return Question("complete", "NO", f"{results} a valid value{brackets}.", Mark.BAD)
 
 
-def rules_question(findings: SortedFindings, buyer: str, otherwise: str) -> Question:
-    """`buyer`: how the buyer is named here."""
+def rules_question(findings: SortedFindings, is_for_vendor: bool, kept: str) -> Question:
+    """Whether the rules are kept, for the vendor or the buyer; `kept`: a sentence for the case that all are."""
     if findings.violated:
-        return Question("rules", findings.state, first_finding(findings.violated))
-    parts = []
-    for move, who in ((Move.VENDOR, "the vendor"), (Move.BUYER, buyer)):
-        if of_move := rules_of(findings.by_move(move)):
-            parts.append(f"{units.plural(len(of_move), 'rule')} open for {who} ({units.listing(of_move, 4)})")
+        number = len(rules_of(findings.violated))
+        verb = "are" if number > 1 else "is"
+        text = f"{units.plural(number, 'rule')} {verb} VIOLATED: {listed_findings(findings.violated)}."
+        return Question("rules", findings.state, text, Mark.BAD)
+    sentences = []
+    for move, who in (
+        (Move.VENDOR, "your answer" if is_for_vendor else "the vendor's answer"),
+        (Move.BUYER, "the buyer's check" if is_for_vendor else "your check"),
+    ):
+        if of_move := findings.by_move(move):
+            number = len(rules_of(of_move))
+            verb = "need" if number > 1 else "needs"
+            sentences.append(f"{units.plural(number, 'rule')} {verb} {who}: {listed_findings(of_move)}.")
     if findings.unprovable:
-        parts.append(f"{units.listing(findings.unprovable, 4)} cannot be shown by these programs")
+        rules = units.listing(findings.unprovable, 4)
+        sentences.append(f"The outputs of these programs cannot show {rules}.")
     if findings.waived:
-        parts.append(
-            f"{units.plural(len(findings.waived), 'rule')} violated and waived ({units.listing(findings.waived, 4)})"
-        )
-    return Question("rules", findings.state, "; ".join(parts) or otherwise)
+        rules, verb = units.plural(len(findings.waived), "violated rule"), "are" if len(findings.waived) > 1 else "is"
+        sentences.append(f"{rules} {verb} waived ({units.listing(findings.waived, 4)}).")
+    mark = Mark.OPEN if findings.open else Mark.OK
+    return Question("rules", findings.state, " ".join(sentences) or kept, mark)
 
 
-def decisions_question(decisions: Sequence[OpenDecision], otherwise: str) -> Question:
+def decisions_question(decisions: Sequence[OpenDecision], is_for_vendor: bool, settled: str) -> Question:
+    """What waits for the buyer; `settled`: a sentence for the case that nothing does."""
     if not decisions:
-        return Question("decisions", "none open", otherwise)
+        return Question("decisions", "none open", settled, Mark.OK)
+    answer = f"{len(decisions)} open"
+    who = "The buyer's" if is_for_vendor else "Your"
+    if len(decisions) == 1:
+        (decision,) = decisions
+        text = f"{who} decision: accept {first_message(decision.findings)} ({decision.rule})?"
+        return Question("decisions", answer, text)
     kinds = grouped((_decision_kind(decision.findings[0]), decision.findings) for decision in decisions)
     counts = ", ".join(_count_decisions(kind, decided) for kind, decided in kinds.items())
-    return Question("decisions", f"{len(decisions)} open", f"{counts}, not yet accepted")
+    rules = units.listing(dict.fromkeys(decision.rule for decision in decisions), 4)
+    return Question("decisions", answer, f"{who} decision: accept {counts} ({rules})?")
 
 
 _WITHOUT = "result without measurement"
@@ -374,31 +430,53 @@ def _count_decisions(kind: str, decided: Sequence[Sequence[Finding]]) -> str:
     if kind != _WITHOUT:
         return units.plural(len(decided), kind)
     number = sum(len({cell for finding in findings for cell in finding.cells}) or 1 for findings in decided)
-    reasons = f" ({units.plural(len(decided), 'reason')})" if len(decided) != number else ""
+    reasons = f" for {units.plural(len(decided), 'reason')}" if len(decided) != number else ""
     return f"{units.plural(number, 'result')} without measurement{reasons}"
 
 
-def vendor_steps(findings: Sequence[Finding]) -> Iterator[Step]:
-    """What the vendor can do about the first rule, and how many there are."""
-    if rules := rules_of(findings):
-        remedy = CATALOGUE[rules[0]].remedy if rules[0] in CATALOGUE else "see the rule pack"
-        further_rules = f"; then {units.plural(len(rules) - 1, 'further rule')}" if len(rules) > 1 else ""
-        yield Step(VENDOR, f"{rules[0]}: {remedy}{further_rules}")
+def vendor_steps(findings: Iterable[Finding], file: str = "FILE", universe: Sequence[Cell] = ()) -> Iterator[Step]:
+    """What the vendor can do, the same for several rules once. `file`: the campaign file; `universe`: all cells."""
+    by_remedy = grouped((_remedy(finding), finding) for finding in findings)
+    for remedy, equal_findings in by_remedy.items():
+        cells = {cell for finding in equal_findings for cell in finding.cells}
+        names = [shlex.quote(name) for name in patterns([cell for cell in universe if cell in cells], universe)]
+        text = re.sub(r"\bFILE\b", lambda _: file, remedy).replace("CELL", " ".join(names) or "CELL")
+        yield Step(VENDOR, f"{text[0].upper()}{text[1:]} ({units.listing(rules_of(equal_findings), 4)}).")
+
+
+def buyer_steps(findings: Iterable[Finding]) -> Iterator[Step]:
+    """What the buyer can do, for each rule about its first finding."""
+    for rule, of_rule in grouped((finding.rule, finding) for finding in findings).items():
+        text = of_rule[0].remedy or of_rule[0].message
+        yield Step(YOU, f"{text[0].upper()}{text[1:]} ({rule}).")
+
+
+def first_of_each(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps, the first of the vendor and the first of the buyer before all others."""
+    steps_list = list(steps)
+    firsts = {step.who: step for step in reversed(steps_list)}
+    return tuple(sorted(steps_list, key=lambda step: step is not firsts[step.who]))
+
+
+def _remedy(finding: Finding) -> str:
+    """What the vendor can do about a finding: in its case, or about its rule."""
+    return finding.remedy or (CATALOGUE[finding.rule].remedy if finding.rule in CATALOGUE else "see the rule pack")
 
 
 def campaign_decision(submission: Submission, file: str = "FILE") -> DecisionBlock:
-    """For the vendor, before anything is handed in. `file`: the campaign file, as it is typed."""
+    """For the vendor, before anything is submitted. `file`: the campaign file, as it is typed."""
     findings = vendor_findings(submission)
     questions = (
         completeness(submission.rows),
-        rules_question(findings, "the buyer", "none violated"),
-        decisions_question(open_decisions(findings.undecided, ()), "nothing waits"),
+        rules_question(findings, True, "No rule that was checked is violated."),
+        decisions_question(open_decisions(findings.undecided, ()), True, "Nothing waits for the buyer's decision."),
     )
     is_full, is_ready = submission.campaign.profile == "full", questions[0].answer == "yes" and not findings.violated
-    steps = [*_gap_steps(submission.rows, file), *vendor_steps([*findings.violated, *findings.by_move(Move.VENDOR)])]
+    to_settle, cells = [*findings.violated, *findings.by_move(Move.VENDOR)], [row.cell for row in submission.rows]
+    steps = [*_gap_steps(submission.rows, file), *vendor_steps(to_settle, file, cells)]
     if is_ready:
         last = f"campaign bundle {file} -o {submission.campaign.name}.zip --sign KEY"
-        steps.append(Step(VENDOR, last if is_full else f"set profile: full in {file}, then campaign run {file}"))
+        steps.append(Step(VENDOR, last if is_full else f"Set profile: full in {file}, then run: campaign run {file}"))
     return DecisionBlock(
         Readiness.REHEARSAL if not is_full else Readiness.READY if is_ready else Readiness.NOT_READY,
         (
@@ -411,6 +489,7 @@ def campaign_decision(submission: Submission, file: str = "FILE") -> DecisionBlo
         vendor_caveat(is_full),
         tuple(steps),
         compliance_verdict(submission).kind,
+        f"campaign check {file}",
     )
 
 
@@ -425,7 +504,7 @@ def vendor_findings(*submissions: Submission, of_rfp: Sequence[Finding] = ()) ->
 def _gap_steps(rows: Sequence[Row], file: str) -> Iterator[Step]:
     """What is done about results that failed, or were not measured."""
     if failed := [row.note for row in rows if row.status is Status.FAILED]:
-        yield Step(VENDOR, f"campaign run {file}, once the cause is mended: {failed[0]}")
+        yield Step(VENDOR, f"Fix the cause ({failed[0]}), then run: campaign run {file}")
     elif any(row.status is Status.MISSING for row in rows):
         yield Step(VENDOR, f"campaign run {file}")
 
@@ -433,31 +512,35 @@ def _gap_steps(rows: Sequence[Row], file: str) -> Iterator[Step]:
 def vendor_conclusion(is_complete: bool, findings: SortedFindings) -> str:
     """What may be concluded from results and findings."""
     if findings.violated:
-        return "it would be refused as it is."
-    text = "all results are there, and none violates a rule" if is_complete else "what is there violates no rule"
+        return "As it stands, the buyer would reject it."
+    text = "All results are there, and none violates" if is_complete else "What has been measured does not violate"
     exceptions = f", except for waived violations of {units.listing(findings.waived)}" if findings.waived else ""
-    return f"{text} that was checked{exceptions}."
+    return f"{text} a rule that was checked{exceptions}."
 
 
 def vendor_caveat(is_full: bool) -> str:
     """What may not be concluded, at full size or of a rehearsal."""
-    waits = "what is explained, declined or open is the buyer's decision"
-    return f"that the buyer accepts it: {waits if is_full else 'a rehearsal never complies'}."
+    if is_full:
+        return "The buyer still decides on what is explained, declined or open."
+    return "This does not show that the buyer will accept it: a rehearsal is never compliant."
 
 
 def table_decision(submission: Submission) -> DecisionBlock:
     """The decision on a table without its logs, for whoever received it."""
     findings = SortedFindings(submission.all_findings)
-    questions = (completeness(submission.rows), rules_question(findings, "you", "none violated"))
+    questions = (
+        completeness(submission.rows),
+        rules_question(findings, False, "No rule that was checked is violated."),
+    )
     is_acceptable = questions[0].answer == "yes" and not findings.violated
     return DecisionBlock(
         "NO VIOLATION FOUND" if is_acceptable else "NOT ACCEPTABLE",
         (f"table {submission.campaign.path.name}", f"{submission.pack.id} {submission.pack.version}"),
         questions,
         vendor_conclusion(questions[0].answer == "yes", findings),
-        "that the numbers were measured: a table has no logs, so most rules cannot be checked.",
+        "This does not show that the numbers were measured: a table has no logs to check.",
         (
-            *vendor_steps(findings.violated),
-            Step(VENDOR, "send the bundle of the campaign: campaign bundle FILE -o OUT.zip"),
+            *vendor_steps(findings.violated, universe=[row.cell for row in submission.rows]),
+            Step(VENDOR, "Send the bundle of the campaign: campaign bundle FILE -o OUT.zip"),
         ),
     )

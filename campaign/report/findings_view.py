@@ -30,13 +30,18 @@ def findings_json(pack: RulePack, findings: Sequence[Finding], ascii_only: bool 
 def finding_json(pack: RulePack, finding: Finding) -> dict[str, Any]:
     fields = {**finding.as_json(), "clause": pack.clause_of(finding)}
     if entry := CATALOGUE.get(finding.rule):
-        fields |= {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy}
+        fields |= {"title": pack.statement(finding.rule), "why": entry.why, "remedy": finding.remedy or entry.remedy}
     return fields
 
 
 def finding_lines(findings: Sequence[Finding]) -> list[str]:
     """A line for each finding about several parts, or about the bundle."""
-    return [f"  {finding_word([finding]):12} {finding.rule} {plain(finding.message)}" for finding in findings]
+    return [f"  {finding_word([finding]):12} {finding.rule} {plain(with_remedy(finding))}" for finding in findings]
+
+
+def with_remedy(finding: Finding) -> str:
+    """What was found, and what to do in this case."""
+    return f"{finding.message}: {finding.remedy}" if finding.remedy else finding.message
 
 
 def finding_word(findings: Sequence[Finding]) -> str:

@@ -7,7 +7,7 @@ import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from campaign.core.findings import Move
 from campaign.judge.compliance import count_states
 from campaign.judge.submission import Submission
 from campaign.report import clauses, decision, findings_view, grid, page, printing, scores, table
-from campaign.report.decision import VENDOR, Compliance, Question, Readiness, Step
+from campaign.report.decision import VENDOR, Compliance, Mark, Question, Readiness, Step
 from campaign.report.rfp_judgement import RfpJudgement, judge_rfp
 from campaign.report.scores import Scored
 
@@ -87,10 +87,10 @@ def response_decision(
     of_rfp = decision.SortedFindings(judgement.findings)
     rows = [row for submission in parts.values() for row in submission.rows]
     is_complete = not unanswered and decision.completeness(rows).answer == "yes"
-    steps = [Step(VENDOR, f"add {part} to the parts in {typed_path(file)}") for part in unanswered[:1]]
+    steps = [Step(VENDOR, f"Add part {part} to {typed_path(file)}.") for part in unanswered]
     if worst is not Readiness.READY:
         steps.append(Step(VENDOR, f"campaign check {typed_path(file, order[0])}"))
-    steps += decision.vendor_steps([*of_rfp.violated, *of_rfp.by_move(Move.VENDOR)])
+    steps += decision.vendor_steps([*of_rfp.violated, *of_rfp.by_move(Move.VENDOR)], typed_path(file))
     if worst is Readiness.READY and not (unanswered or of_rfp.violated):
         name = parts[order[0]].campaign.name
         steps.append(Step(VENDOR, f"campaign bundle {typed_path(file)} -o {name}.zip --sign KEY"))
@@ -100,13 +100,14 @@ def response_decision(
         (f"RFP {rfp.id} {rfp.version}",),
         (
             parts_question(unanswered, len(parts)),
-            *rfp_questions(judgement, "nothing waits"),
+            *rfp_questions(judgement, is_for_vendor=True),
             *part_questions({part: blocks[part] for part in order}),
         ),
         decision.vendor_conclusion(is_complete, decision.vendor_findings(*parts.values(), of_rfp=judgement.findings)),
         decision.vendor_caveat(all(submission.campaign.profile == "full" for submission in parts.values())),
         tuple(steps),
         Compliance.BROKEN if is_broken else min((block.kind for block in blocks.values()), key=list(Compliance).index),
+        f"campaign check {typed_path(file)}",
     )
 
 
@@ -118,28 +119,33 @@ def worst_first(states: Mapping[str, StrEnum]) -> list[str]:
 def part_questions(blocks: Mapping[str, decision.DecisionBlock]) -> Iterator[Question]:
     """A line for each of the first parts, and one for all others."""
     for part, block in list(blocks.items())[:MOST_PARTS]:
-        yield Question(part, block.headline, "; ".join(f"{step.who}: {step.what}" for step in block.steps))
+        question = block.worst_question
+        text = f"{part} is {block.headline}" + (f": {question.reason}" if question.mark is not Mark.OK else ".")
+        yield Question(part, block.headline, text, question.mark)
     if other_parts := list(blocks)[MOST_PARTS:]:
-        yield Question("others", f"{len(other_parts)} more", units.listing(other_parts))
+        answer = f"{len(other_parts)} more"
+        mark = max((blocks[part].worst_question.mark for part in other_parts), key=list(Mark).index)
+        yield Question("others", answer, f"{answer}: {units.listing(other_parts)}.", mark)
 
 
 def parts_question(unanswered: Sequence[str], number: int) -> Question:
     if unanswered:
-        return Question("parts", "NO", f"mandatory parts missing: {', '.join(unanswered)}")
-    return Question("parts", "yes", f"{units.plural(number, 'part')}, no mandatory one is missing")
+        parts, verb = units.plural(len(unanswered), "mandatory part"), "is" if len(unanswered) == 1 else "are"
+        return Question("parts", "NO", f"{parts} {verb} missing: {', '.join(unanswered)}.", Mark.BAD)
+    verb = "is" if number == 1 else "are"
+    return Question(
+        "parts", "yes", f"{units.plural(number, 'part')} {verb} there; no mandatory part is missing.", Mark.OK
+    )
 
 
-def rfp_questions(judgement: RfpJudgement, otherwise: str) -> Iterator[Question]:
-    """Whether the parts together meet the RFP's conditions, and what of that the buyer has to accept; `otherwise`: if
-    there is nothing.
-    """
+def rfp_questions(judgement: RfpJudgement, is_for_vendor: bool) -> Iterator[Question]:
+    """Whether the parts together meet the RFP's conditions, and what of that the buyer has to accept."""
     findings = decision.SortedFindings(judgement.findings)
     if judgement.conditions:
-        problems = findings.violated or findings.open
-        reason = decision.first_finding(problems) if problems else units.plural(judgement.conditions, "condition")
-        yield Question("RFP", findings.state, reason)
+        kept = f"All conditions of the RFP are met ({judgement.conditions})."
+        yield replace(decision.rules_question(findings, is_for_vendor, kept), name="RFP")
     if findings.undecided:
-        yield decision.decisions_question(decision.open_decisions(findings.undecided, ()), otherwise)
+        yield decision.decisions_question(decision.open_decisions(findings.undecided, ()), is_for_vendor, "")
 
 
 def judgement_text(judgement: RfpJudgement, width: int, with_terms: bool = True) -> str:

@@ -173,7 +173,7 @@ def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path,
     assert "campaign: interrupted" in text
     assert "'campaign run c.yaml --part " in text
     process = call(tmp_path, "run", "c.yaml")
-    assert process.stdout.count("0 of 36 results (36 invalid)") == 2
+    assert process.stdout.count("0 of 36 results have a valid value (36 invalid).") == 2
 
 
 def test_a_module_in_the_current_directory_is_not_executed(tmp_path: Path, cluster: Fake) -> None:

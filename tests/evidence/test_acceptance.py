@@ -119,18 +119,20 @@ def test_a_sample_of_the_committed_system_is_accepted() -> None:
     assert answers(outcome) == {
         "measured": "yes", "conditions": "same", "results": "yes", "honest": "yes", "inflated": "yes"
     }  # fmt: skip
-    assert block(outcome).questions[2].reason == f"{len(ASKED.cells)} accepted of {len(ASKED.cells)} drawn results"
+    assert block(outcome).questions[2].reason == (
+        f"{len(ASKED.cells)} of {len(ASKED.cells)} drawn results are accepted."
+    )
 
 
 def test_a_slower_system_is_rejected_with_its_ratios() -> None:
     outcome = sample_outcome(sample_submission(factor=0.8))
     assert outcome.verdict is CellVerdict.REJECTED
     assert {cell.verdict for cell in outcome.comparison.cells[0]} == {CellVerdict.REJECTED}
-    assert "geometric mean: 8" in outcome_text(outcome)
+    assert "geometric mean 8" in outcome_text(outcome)
     assert (block(outcome).headline, answers(outcome)["results"]) == ("REJECTED", "NO")
-    assert f"{len(ASKED.cells)} rejected of {len(ASKED.cells)} drawn results: scratch/" in block(outcome).sentence
+    assert f"{len(ASKED.cells)} of {len(ASKED.cells)} drawn results are rejected: scratch/" in block(outcome).sentence
     assert [(step.who, step.what[:15]) for step in block(outcome).steps] == [
-        ("vendor", "find why the in"), ("you", "campaign sample"),
+        ("vendor", "Find and fix th"), ("you", "campaign sample"),
     ]  # fmt: skip
 
 
@@ -174,8 +176,10 @@ def test_a_sample_that_varies_more_than_the_design_assumed_asks_for_further_repe
     assert (outcome.verdict, outcome.open) == (CellVerdict.UNDECIDED, {})
     assert "repetitions vary by 4" in outcome_text(outcome) and "the design assumed 1" in outcome_text(outcome)
     assert 20 < outcome.further < 100
-    further = "campaign accept offers/offer.zip sample.yaml --further; campaign run sample.yaml"
-    assert [step.what for step in block(outcome).steps] == [further]
+    assert [step.what for step in block(outcome).steps] == [
+        "campaign accept offers/offer.zip sample.yaml --further",
+        "campaign run sample.yaml",
+    ]
     file = tmp_path / "challenge.yaml"
     settings = {**sample.challenge_settings(ASKED, OFFER), "slurm": {"partition": "changed"}}
     file.write_text(sample.challenge_text(ASKED, settings))
@@ -222,7 +226,9 @@ def test_a_cell_that_was_not_measured_is_undecided() -> None:
     assert "only in the first" in outcome_text(sample_outcome(submission))
     assert sample_outcome(submission).verdict is CellVerdict.UNDECIDED
     assert (
-        block(sample_outcome(submission)).steps[0].what.startswith("mend what made runs fail; campaign run sample.yaml")
+        block(sample_outcome(submission))
+        .steps[0]
+        .what.startswith("Fix the cause of failed runs, then run: campaign run sample.yaml")
     )
 
 
@@ -293,7 +299,7 @@ def test_a_sample_whose_records_contradict_each_other_is_rejected(rule: str, mes
     outcome = sample_outcome(sample_submission(), found_findings=(wrong,))
     assert outcome.verdict is CellVerdict.REJECTED
     assert f"not a valid sample: {rule} {message} (expected this, found that)" in outcome_text(outcome)
-    assert (answers(outcome)["measured"], block(outcome).may[:7]) == ("NO", "nothing")
+    assert (answers(outcome)["measured"], block(outcome).may[:11]) == ("NO", "This is not")
 
 
 def test_a_difference_counts_for_nothing_once_the_buyer_allows_it() -> None:

@@ -14,7 +14,7 @@ from campaign.core.runs import Status
 from campaign.evidence.bundle_decision import BundleDecision, BundleFacts, Seal, VerifyOutcome, decide_on_bundle
 from campaign.evidence.replay import RulesCopy
 from campaign.judge.submission import Submission
-from campaign.report.decision import Question, open_decisions
+from campaign.report.decision import Mark, Question, open_decisions
 from tests.report.test_write import contents
 from tests.support import builders, reference
 from tests.support.bundled import Vendor
@@ -119,10 +119,11 @@ def test_whose_move_an_open_rule_is_is_reported_and_what_nobody_can_show_is_repo
     decision = bundle_decision(UNCHECKED, COUNTERS, NOT_PRINTED, replace(NOT_PRINTED, subject="another"))
     reason = next(question.reason for question in decision.block.questions if question.name == "rules")
     assert reason == (
-        "1 rule open for the vendor (STA-04); 1 rule open for you (CCH-02); FLG-07 cannot be shown by these programs"
+        "1 rule needs the vendor's answer: one repetition (STA-04). "
+        "1 rule needs your check: no counters (CCH-02). The outputs of these programs cannot show FLG-07."
     )
-    assert [(step.who, step.what[:7]) for step in decision.block.steps] == [
-        ("vendor", "STA-04:"), ("you", "CCH-02:"), ("you", "campaig"),
+    assert [(step.who, step.what[-9:]) for step in decision.block.steps] == [
+        ("you", "(CCH-02)."), ("vendor", "(STA-04)."), ("you", "ample.yaml"[-9:]),
     ]  # fmt: skip
 
 
@@ -132,8 +133,11 @@ def test_records_that_contradict_each_other_are_the_buyers_move() -> None:
     decision = bundle_decision(replace(VIOLATION, rule="EVD-06", wording="{contradiction}", values=values))
     assert (answers(decision)["evidence"], decision.outcome) == ("CONTRADICTED", VerifyOutcome.NOT_VALID)
     first, *other_steps = decision.block.steps
-    assert first.who == "you" and values["contradiction"] in first.what
-    assert "the vendor for the original records" in first.what
+    assert values["contradiction"] in decision.block.questions[0].reason
+    assert (first.who, first.what) == (
+        "you",
+        "Reject the bundle, or ask the vendor for the original records (EVD-06).",
+    )
     assert not [step for step in other_steps if step.who == "vendor"]
 
 
@@ -149,14 +153,14 @@ def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
     decision = bundle_decision(submission=None)
     assert (decision.outcome, decision.consistent, decision.rules) == (VerifyOutcome.NOT_VALID, False, "")
     assert answers(decision)["evidence"] == "CONTRADICTED"
-    assert decision.block.may == "nothing: its records do not agree."
+    assert decision.block.may == "These numbers show nothing: the records disagree."
 
 
 @pytest.mark.parametrize(
     ("bundle_facts", "of_bundle", "seal", "text"),
     [
         ({}, (), Seal.TRUSTED, "vendor (signature ok)"),
-        ({"trusted": False, "signature": "SHA256:x"}, (), Seal.UNKNOWN, "signed by an unknown key"),
+        ({"trusted": False, "signature": "SHA256:x"}, (), Seal.UNKNOWN, "unknown key"),
         ({"trusted": False, "signature": ""}, (), Seal.NONE, "not signed"),
         ({}, (replace(VIOLATION, rule="EVD-01"),), Seal.BROKEN, "altered, or signed by somebody else"),
     ],
@@ -173,7 +177,7 @@ def test_how_many_results_were_measured_is_reported_since_a_reason_is_enough_to_
     rows = (*(replace(row, status=Status.DECLINED) for row in submission.rows[:9]), *submission.rows[9:])
     decision = bundle_decision(submission=replace(submission, rows=rows))
     assert decision.results == {"declined": 9, "measured": 27}
-    assert "36 of 36 results (9 declined)" in decision.block.sentence
+    assert "36 of 36 results have a value or a reason (9 declined)." in decision.block.sentence
 
 
 def test_the_decision_names_whose_copy_of_the_rules_was_used() -> None:
@@ -193,12 +197,19 @@ def test_what_no_record_shows_is_reported_where_nothing_else_does() -> None:
         bundle_decision(source=True, proofs=("nonce", "head", "rebuild", "sample")),
     )
     assert plain.block.questions[-1] == Question(
-        "proof", "none", "nothing measured again, not built again, no head or time stamp"
+        "proof", "none", "Proof: none. Missing: re-measurement, rebuild, journal head or time stamp."
     )
-    assert proven.block.questions[-1] == Question("proof", "nonce, head, rebuild, sample", "all that can be given")
-    assert plain.block.may_not == "that the system reaches them, or that no attempt was left out."
+    assert proven.block.questions[-1] == Question(
+        "proof",
+        "nonce, head, rebuild, sample",
+        "Proof: nonce, head, rebuild, sample. Missing: nothing.",
+        Mark.OK,
+    )
+    assert plain.block.may_not == (
+        "This does not show that the system reaches these results, or that no attempt was left out."
+    )
     assert plain.block.steps[-1].what == "campaign sample offer.zip --seed SEED -o sample.yaml"
-    assert proven.block.steps[-1].what.startswith("nothing is left to check")
+    assert proven.block.steps[-1].what.startswith("Nothing remains to be checked")
 
 
 def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:
@@ -215,12 +226,11 @@ def test_it_is_printed_above_everything_and_is_in_json_and_in_the_report(vendor:
     first = process.stdout.partition("\n\n")[0]
     document = json.loads(vendor.call("verify", vendor.root / "plain", "--json").stdout)
     decision = document["conclusion"]["decision"]
-    assert first.startswith(f"{decision['headline']}  plain  not signed  ")
-    assert [line.split()[0] for line in first.splitlines() if line[:2] == "  " and line[2].isalpha()] == [
-        question["name"] for question in decision["questions"]
-    ]
+    assert first.startswith(f"{decision['headline']}: plain, not signed, ")
+    sentences = " ".join(first.split())
+    assert all(f" {question['mark']} {question['reason']}" in sentences for question in decision["questions"])
     assert document["conclusion"]["exit_status"] == process.returncode
-    assert "nothing measured again" in (tmp_path / "report/index.html").read_text()
+    assert "Missing: re-measurement" in (tmp_path / "report/index.html").read_text()
 
 
 def test_the_report_counts_and_lists_what_the_verdict_counts(vendor: Vendor, tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_a_head_that_arrived_long_after_the_campaign_is_no_proof(vendor: Vendor,
     day = (datetime.fromtimestamp(chain.latest, UTC) + timedelta(days=days)).date()
     buyer = Buyer(heads=(chain.head,), received={chain.head: day})
     answer, reason, may_not = proof_of(vendor.root / "plain", buyer)
-    assert (answer == "head", "no head or time stamp" not in reason, "left out" not in may_not) == (is_proof,) * 3
+    assert (answer == "head", "journal head or time stamp" not in reason, "left out" not in may_not) == (is_proof,) * 3
     with verify.verify(vendor.root / "plain", buyer) as verified:
         messages = [finding.message for finding in verified.findings if finding.rule == "EVD-02"]
     assert any(f"arrived on {day}, after the campaign" in text for text in messages) is not is_proof

@@ -201,7 +201,7 @@ def test_what_was_changed_is_found(site: Path, tmp_path: Path, change: Callable[
 def test_a_mandatory_part_that_is_missing_makes_the_whole_not_valid(site: Path, tmp_path: Path) -> None:
     bundle = verify_copy(site, tmp_path, lambda data: shutil.rmtree(data / "parts/slow"), rfp=site / "rfp.yaml")
     assert bundle.unanswered == ("slow",)
-    assert "parts NO (mandatory parts missing: slow)" in bundle.decision.sentence
+    assert "1 mandatory part is missing: slow." in bundle.decision.sentence
     assert bundle.decision.steps[0] == Step("vendor", "campaign run FILE --part slow")
 
 
@@ -238,10 +238,10 @@ def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(
         status,
     )
     assert verified.decision.may.startswith(
-        "nothing" if bundle_state == "changed" else "the numbers are those of the logs"
+        "These numbers show nothing" if bundle_state == "changed" else "The tables match the signed logs"
     )
-    assert ("obtained by your terms" in verified.decision.may) == (headline == "ACCEPTABLE")
-    assert verified.decision.may_not == "that no attempt was left out."
+    assert ("your terms are met" in verified.decision.may) == (headline == "ACCEPTABLE")
+    assert verified.decision.may_not == "This does not show that no attempt was left out."
 
 
 def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() -> None:
@@ -251,7 +251,7 @@ def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() ->
         for part, decision in (("p0", bundle_decision()), ("p1", torn))
     }
     block = VerifiedBundle("offer", None, (), parts, ()).decision
-    assert (block.headline, block.may) == ("NOT VALID", "nothing: the records of p1 do not agree.")
+    assert (block.headline, block.may) == ("NOT VALID", "These numbers show nothing: the records of p1 disagree.")
 
 
 def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:
@@ -354,7 +354,10 @@ def test_terms_name_the_buyers_rfp_and_entries_name_their_part(site: Path, tmp_p
     assert process.returncode == 1, process.stderr
     assert "note         EVD-05 the RFP is identical to yours" in process.stdout
     for part in ("fast", "slow"):
-        assert "your terms ask for a head: pass one that the vendor sent while it ran (--head)" in process.stdout
+        assert (
+            "your terms require a head: pass a journal head that the vendor sent while it ran (--head)"
+            in process.stdout
+        )
         assert f"of part {part}?" in " ".join(process.stdout.split())
 
 

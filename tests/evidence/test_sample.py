@@ -104,12 +104,15 @@ def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
     rates = designs.outcome_probabilities(list(sample.noise_by_cell(vendors_offer).values()), AIMS, challenge.design)
     block = sample.sample_decision(challenge, vendors_offer, "offers/offer.zip", "sample.yaml")
     answers = {question.name: (question.answer, question.reason) for question in block.questions}
-    assert answers["size"] == (f"{challenge.design.cells} of 36", "results, 1 repetition each")
-    assert answers["honest"] == ("yes", f"a vendor is rejected with probability {rates[0]:.3f} (asked: at most 0.05)")
-    caught = f"25% of the results 15% too high are caught with probability {rates[2]:.3f} (asked: at least 0.9)"
+    assert answers["size"] == (
+        f"{challenge.design.cells} of 36",
+        f"{challenge.design.cells} of 36 results are drawn, with 1 repetition each.",
+    )
+    assert answers["honest"] == ("yes", f"False rejections: {rates[0]:.1%} of honest vendors (limit: 5%).")
+    caught = f"Detection: {rates[2]:.1%} of vendors who inflate 25% of their results by 15% (required: 90%)."
     assert answers["inflated"] == ("yes", caught)
     assert [step.what.partition(" in ")[0] for step in block.steps] == [
-        "change", "campaign run sample.yaml", "campaign accept offers/offer.zip sample.yaml"
+        "Change", "campaign run sample.yaml", "campaign accept offers/offer.zip sample.yaml"
     ]  # fmt: skip
     texts = list(sample.design_remarks(challenge, vendors_offer))
     assert [name.split()[0] for name in texts[1].partition(": ")[2].split(", ")] == [
@@ -253,4 +256,4 @@ def test_the_design_of_a_bundle_without_repetitions_has_more_cells(
     assert main(["sample", str(reference.BUNDLE), "--seed", "s", "-o", str(target)]) == 0
     head = json.loads(target.read_text().splitlines()[0].removeprefix(SAMPLE))
     assert head["design"] == {"cells": 31, "repetitions": 3, "limit": 0.84}
-    assert "  noise     assumed   5.0% of a repetition: the bundle has too few repetitions" in capsys.readouterr().out
+    assert "Repetitions vary by 5.0%, an assumption: the bundle has too few repetitions." in capsys.readouterr().out

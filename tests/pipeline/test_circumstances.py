@@ -155,7 +155,9 @@ def test_a_target_that_exists_only_in_a_job_is_resolved_there_and_its_results_co
     process = drive(case, "bundle", str(case.file), "-o", str(tmp_path / "offer"))
     assert process.returncode == 1, process.stderr
     verified = drive(case, "verify", str(tmp_path / "offer"))
-    assert "evidence   unproven  EVD-03 (1 of 2 rules): not signed" in verified.stdout, verified.stdout
+    assert "open  Not proven: the bundle is not signed and may have been altered (EVD-03); " in verified.stdout, (
+        verified.stdout
+    )
 
 
 def test_storage_that_each_node_has_for_itself_is_measured_on_one_node_and_refused_on_several(

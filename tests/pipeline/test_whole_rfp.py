@@ -108,7 +108,7 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
     assert verified["scores"][0]["value"] == total["value"]
     assert verified["rfp_findings"] == table["rfp_findings"]
     assert [finding["explained"] for finding in verified["rfp_findings"]] == ["small machines", ""]
-    assert "; RFP VIOLATED (RES-03: clause 4" in verified["verdict_sentence"]
+    assert " 1 rule is VIOLATED: clause 4" in verified["verdict_sentence"]
     assert verified["exit_status"] == 1
 
     draw = ["sample", tmp_path / "offer.zip", "--seed", "s", "-o", tmp_path / "sample.yaml"]

@@ -27,7 +27,7 @@ from campaign.report.compare import rendering
 from campaign.report.compare.comparison import Terms
 from campaign.report.compare.offers import Offer
 from campaign.report.compare.verdicts import compare
-from campaign.report.decision import DecisionBlock, Question, Step
+from campaign.report.decision import DecisionBlock, Mark, Question, Step
 from campaign.report.rfp_judgement import RfpJudgement
 from tests.evidence.test_acceptance import ASKED, OFFER, job_environment, sample_outcome, sample_submission, with_facts
 from tests.report.test_write import contents
@@ -55,12 +55,12 @@ def block(*findings: Finding, status: Status = Status.MEASURED, profile: str = "
     [
         ((), Status.MEASURED, "full", "READY TO HAND IN", ("yes", "kept", "none open"), ["campaign bundle c.yaml"]),
         ((OPEN, EXPLAINED),
-         Status.MEASURED, "full", "READY TO HAND IN", ("yes", "open", "1 open"), ["STA", "campaign bundle"]),
+         Status.MEASURED, "full", "READY TO HAND IN", ("yes", "open", "1 open"), ["Run again with", "campaign bundle"]),
         ((DECLINED,), Status.DECLINED, "full", "READY TO HAND IN", ("yes", "kept", "1 open"), ["campaign bundle"]),
-        ((VIOLATION, OPEN), Status.MEASURED, "full", "NOT READY", ("yes", "VIOLATED", "none open"), ["FLG"]),
+        ((VIOLATION, OPEN), Status.MEASURED, "full", "NOT READY", ("yes", "VIOLATED", "none open"), ["Run", "Run"]),
         ((), Status.MISSING, "full", "NOT READY", ("NO", "kept", "none open"), ["campaign run c.yaml"]),
-        ((), Status.MEASURED, "rehearsal", "REHEARSAL", ("yes", "kept", "none open"), ["set profile: full"]),
-        ((VIOLATION,), Status.MEASURED, "rehearsal", "REHEARSAL", ("yes", "VIOLATED", "none open"), ["FLG"]),
+        ((), Status.MEASURED, "rehearsal", "REHEARSAL", ("yes", "kept", "none open"), ["Set profile: full"]),
+        ((VIOLATION,), Status.MEASURED, "rehearsal", "REHEARSAL", ("yes", "VIOLATED", "none open"), ["Run the"]),
     ],
 )  # fmt: skip
 def test_a_vendor_is_told_what_holds_and_what_comes_next(
@@ -83,20 +83,20 @@ WAIVED = replace(VIOLATION, waived="B. Uyer, 2026-11-26 until 2027-01-01: agreed
 @pytest.mark.parametrize(
     ("status", "may"),
     [
-        (Status.MEASURED, "all results are there, and none violates a rule that was checked, except for waived"),
-        (Status.MISSING, "what is there violates no rule that was checked, except for waived"),
+        (Status.MEASURED, "All results are there, and none violates a rule that was checked, except for waived"),
+        (Status.MISSING, "What has been measured does not violate a rule that was checked, except for waived"),
     ],
 )
 def test_a_waived_violation_is_named_where_no_other_rule_is_violated(status: Status, may: str) -> None:
     vendor_block = block(WAIVED, status=status)
     assert vendor_block.may == f"{may} violations of FLG-06."
-    assert vendor_block.questions[1] == Question("rules", "kept", "1 rule violated and waived (FLG-06)")
+    assert vendor_block.questions[1] == Question("rules", "kept", "1 violated rule is waived (FLG-06).", Mark.OK)
     bundle = decide_on_bundle(
         BundleFacts("offer.zip", "", False, RulesCopy.INSTALLED, Path("terms.yaml")),
         (),
         full_submission(WAIVED, status=status),
     )
-    assert bundle.block.questions[2].reason == "1 rule violated and waived (FLG-06)"
+    assert bundle.block.questions[2].reason == "1 violated rule is waived (FLG-06)."
     assert "waived" not in block(status=status).may
 
 
@@ -105,33 +105,66 @@ def test_results_without_measurement_are_counted_one_by_one() -> None:
     reasons = [replace(DECLINED, wording=f"declined: {number}") for number in range(2)]
     two_reasons = (replace(reasons[0], cells=tuple(cells[:3])), replace(reasons[1], cells=tuple(cells[3:5])))
     for findings, says in (
-        (two_reasons, "5 results without measurement (2 reasons), not yet accepted"),
-        (two_reasons[:1], "3 results without measurement (1 reason), not yet accepted"),
-        ((replace(DECLINED, cells=tuple(cells[:1])),), "1 result without measurement, not yet accepted"),
-        ((*two_reasons, EXPLAINED), "5 results without measurement (2 reasons), 1 explanation, not yet accepted"),
+        (two_reasons, "accept 5 results without measurement for 2 reasons (CMP-03)?"),
+        (two_reasons[:1], "accept declined: 0 in 3 results (CMP-03)?"),
+        ((replace(DECLINED, cells=tuple(cells[:1])),), "accept declined: no NFS in 1 result (CMP-03)?"),
+        (
+            (*two_reasons, EXPLAINED),
+            "accept 5 results without measurement for 2 reasons, 1 explanation (CMP-03, RUN-08)?",
+        ),
     ):
         reason = block(*findings, status=Status.DECLINED).questions[2]
-        assert (reason.answer, reason.reason) == (f"{2 if findings == two_reasons else len(findings)} open", says)
+        assert (reason.answer, reason.reason) == (
+            f"{2 if findings == two_reasons else len(findings)} open",
+            f"The buyer's decision: {says}",
+        )
 
 
 def test_the_decision_on_a_table_says_that_it_shows_no_measurement() -> None:
     good, wrong = decision.table_decision(full_submission()), decision.table_decision(full_submission(VIOLATION))
     assert (good.headline, wrong.headline) == ("NO VIOLATION FOUND", "NOT ACCEPTABLE")
-    assert good.may_not.startswith("that the numbers were measured")
-    assert [step.what[:15] for step in wrong.steps] == ["FLG-06: run the", "send the bundle"]
+    assert good.may_not.startswith("This does not show that the numbers were measured")
+    assert [step.what[:15] for step in wrong.steps] == ["Run the result ", "Send the bundle"]
 
 
 @pytest.mark.parametrize("width", [40, 80, 140])
-def test_a_reason_has_one_line_and_nothing_is_wider_than_the_terminal(width: int) -> None:
-    questions = tuple(Question(name, "consistent", "a reason of some words " * 9) for name in "abcde")
-    steps = (Step("vendor", "FLG-06: undo the change, and measure again " * 3), Step("you", "campaign verify x.zip"))
-    text = decision.decision_text(
-        DecisionBlock("NOT VALID", ("x.zip", "vendor"), questions, "m. " * 30, "n. " * 30, steps), width
-    )
-    lines = text.splitlines()
+def test_no_sentence_is_cut_and_nothing_is_wider_than_the_terminal(width: int) -> None:
+    sentence = "A sentence of some words that are all needed. " * 3
+    questions = tuple(Question(name, "consistent", sentence) for name in "abcde")
+    steps = (Step("vendor", "Undo the change, and measure again " * 3), Step("you", "campaign verify x.zip"))
+    block = DecisionBlock("NOT VALID", ("x.zip", "vendor"), questions, "M. " * 30, "N. " * 30, steps)
+    lines = decision.decision_text(block, width).splitlines()
     assert max(map(len, lines)) <= width
-    reasons = [line for line in lines if "consistent" in line]
-    assert len(reasons) == len(questions) and all(line.endswith(" …") for line in reasons)
+    assert " ".join(" ".join(lines).split()).count("A sentence of some words that are all needed.") == 15
+
+
+def test_at_most_five_steps_are_printed_and_the_others_counted_with_the_command_that_lists_them() -> None:
+    steps = tuple(Step("vendor", f"Correct setting {number} (FLG-0{number}).") for number in range(1, 10))
+    block = DecisionBlock("NOT READY", ("c",), (), "M.", "N.", steps, details="campaign check c.yaml")
+    lines = decision.decision_text(block, 80).splitlines()
+    assert lines[-2:] == [
+        "      5 vendor  Correct setting 5 (FLG-05).",
+        "        and 4 more: campaign check c.yaml",
+    ]
+
+
+def test_the_first_steps_of_vendor_and_buyer_come_first() -> None:
+    steps = [Step("vendor", "a"), Step("vendor", "b"), Step("you", "c"), Step("you", "d")]
+    assert [step.what for step in decision.first_of_each(steps)] == ["a", "c", "b", "d"]
+
+
+def test_a_step_names_the_file_and_the_cells_so_that_its_command_can_be_pasted() -> None:
+    cells = [row.cell for row in full_submission().rows]
+    finding = replace(VIOLATION, remedy="run again: campaign rerun FILE CELL", cells=tuple(cells[:36]))
+    (step,) = decision.vendor_steps([finding], "my offer.yaml", cells)
+    assert step.what == "Run again: campaign rerun my offer.yaml '*/*/*/*' (FLG-06)."
+
+
+def test_a_sentence_lists_rules_with_what_they_found_and_counts_the_others() -> None:
+    findings = [replace(VIOLATION, rule=f"FLG-0{number}", wording=f"wrong word {number}") for number in range(1, 7)]
+    assert decision.listed_findings(findings) == (
+        "wrong word 1 (FLG-01); wrong word 2 (FLG-02); wrong word 3 (FLG-03); and 3 more (FLG-04, FLG-05, FLG-06)"
+    )
 
 
 def test_what_a_bundle_says_cannot_write_on_the_terminal() -> None:
@@ -157,9 +190,10 @@ UNKNOWN_KEY = Finding(
     "EVD-03",
     Severity.WARNING,
     "bundle",
-    "signed by ED25519 key SHA256:yyXe0wvC, an unknown key: pass the vendor's public key with --signers",
+    "signed by an unknown key, ED25519 key SHA256:yyXe0wvC",
     checked=False,
     move=Move.BUYER,
+    remedy="pass the vendor's public key with --signers",
 )
 NO_COUNTERS = Finding("CCH-02", Severity.WARNING, "campaign", "no counters of the servers", checked=False)
 GOOD = full_submission()
@@ -252,8 +286,6 @@ SCREENS: dict[str, Callable[[], DecisionBlock]] = {
 @pytest.mark.parametrize("name", SCREENS)
 def test_a_screen_begins_with_its_decision(name: str) -> None:
     block = SCREENS[name]()
-    texts = {width: decision.decision_text(block, width) for width in (80, 140)}
+    texts = {width: decision.decision_text(block, width) for width in (80, 120)}
     builders.golden(f"screens/{name}.txt", "".join(f"--- {width} columns\n{text}\n" for width, text in texts.items()))
-    assert len(texts[140].splitlines()) <= 12
-    prose = [block.may, block.may_not, *(step.what for step in block.steps if not step.what.startswith("campaign "))]
-    assert sum(len(text.split()) for text in prose) <= 60
+    assert all(len(text.splitlines()) <= 14 for text in texts.values())

@@ -236,14 +236,14 @@ def test_a_score_without_a_value_leaves_its_clause_open(tmp_path: Path) -> None:
 
 def test_the_decision_has_the_first_finding_and_the_text_each(tmp_path: Path) -> None:
     judgement = judge(tmp_path, requires("shared > 1e9") + CLAUSES)
-    (question,) = rfp_questions(judgement, "nothing waits")
+    (question,) = rfp_questions(judgement, is_for_vendor=True)
     assert (question.name, question.answer) == ("RFP", "VIOLATED")
-    assert question.reason.startswith("RES-03: clause 6 requires shared > 1e9; found shared 1000")
+    assert question.reason.startswith("1 rule is VIOLATED: clause 6 requires shared > 1e9; found shared 1000")
     text = judgement_text(judgement, 200)
     assert "  WRONG        RES-03 clause 6 requires shared > 1e9; found" in text
     assert "6 clauses: " in text
-    (question,) = rfp_questions(judge(tmp_path, requires("shared > 1")), "nothing waits")
-    assert (question.answer, question.reason) == ("kept", "1 condition")
+    (question,) = rfp_questions(judge(tmp_path, requires("shared > 1")), is_for_vendor=True)
+    assert (question.answer, question.reason) == ("kept", "All conditions of the RFP are met (1).")
 
 
 @pytest.mark.parametrize(

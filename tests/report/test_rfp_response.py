@@ -48,9 +48,9 @@ STATES = {  # of a part, the worst first
     "ready": ("READY TO HAND IN", submitted()),
 }
 MAY = {
-    "violated": "it would be refused as it is.",
-    "missing": "what is there violates no rule that was checked.",
-    "complete": "all results are there, and none violates a rule that was checked.",
+    "violated": "As it stands, the buyer would reject it.",
+    "missing": "What has been measured does not violate a rule that was checked.",
+    "complete": "All results are there, and none violates a rule that was checked.",
 }
 
 
@@ -69,12 +69,12 @@ def test_the_decision_on_two_parts_is_that_of_both(first: str, second: str, unan
     assert block.headline == ("NOT READY" if unanswered else STATES[worst][0])
     lacking = "missing" if unanswered or "missing" in (first, second) else "complete"
     assert block.may == MAY["violated" if "violated" in (first, second) else lacking]
-    assert ("a rehearsal never complies" in block.may_not) == ("rehearsal" in (first, second))
+    assert ("a rehearsal is never compliant" in block.may_not) == ("rehearsal" in (first, second))
     assert {question.name: question.answer for question in block.questions[1:]} == {
         "p0": STATES[first][0],
         "p1": STATES[second][0],
     }
-    steps = ["add p9 to the parts in c.yaml"] if unanswered else []
+    steps = ["Add part p9 to c.yaml."] if unanswered else []
     if worst != "ready":
         of_worst = next(number for number, state in enumerate((first, second)) if STATES[state][0] == STATES[worst][0])
         steps.append(f"campaign check c.yaml --part p{of_worst}")
@@ -86,5 +86,5 @@ def test_the_decision_on_two_parts_is_that_of_both(first: str, second: str, unan
 def test_the_decision_on_many_parts_shows_the_worst_and_names_the_others() -> None:
     block = response_block(["p9"], "ready", "rehearsal", "missing", *4 * ["ready"])
     assert [question.name for question in block.questions] == ["parts", "p2", "p1", "p0", "p3", "p4", "others"]
-    assert block.questions[0].reason == "mandatory parts missing: p9"
-    assert (block.questions[-1].answer, block.questions[-1].reason) == ("2 more", "p5, p6")
+    assert block.questions[0].reason == "1 mandatory part is missing: p9."
+    assert (block.questions[-1].answer, block.questions[-1].reason) == ("2 more", "2 more: p5, p6.")

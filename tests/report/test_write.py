@@ -153,16 +153,16 @@ def test_the_page_needs_nothing_beside_it(tmp_path: Path) -> None:
 
 def test_the_decision_comes_first_and_it_is_the_buyers_if_there_is_one(tmp_path: Path) -> None:
     steps = tuple(Step("you", f"step {number}") for number in range(1, 7))
-    questions = (Question("evidence", "CONTRADICTED", "it was altered"),)
-    block = DecisionBlock("NOT VALID", ("a.zip",), questions, "nothing.", "anything.", steps, Compliance.BROKEN)
+    questions = (Question("evidence", "CONTRADICTED", "It was altered."),)
+    block = DecisionBlock("NOT VALID", ("a.zip",), questions, "It shows", "nothing.", steps, Compliance.BROKEN)
     page = Page(write_report(tmp_path, replace(contents(Results()), of_buyer=block)))
     assert first_section(page) == {"class": "decision broken", "aria-label": "Decision"}
-    assert "NOT VALID a.zip evidenceCONTRADICTEDit was altered You may conclude: nothing. You may not: any" in page.text
+    assert "NOT VALID a.zip evidenceCONTRADICTEDIt was altered. It shows nothing. Next" in page.text
     assert "Next you step 1 you step 2 you step 3 you step 4 you step 5 you step 6 Results" in page.text
     page = Page(write_report(tmp_path, contents(Results())))
     assert first_section(page) == {"class": "decision rehearsal", "aria-label": "Decision"}
-    assert "REHEARSAL campaign test, test-rules 7, rehearsal size completeNO0 of 36 results" in page.text
-    assert "Next vendor campaign run campaign.yaml vendor FLG-06: run the result again" in page.text
+    assert "REHEARSAL campaign test, test-rules 7, rehearsal size completeNO0 of 36 results have" in page.text
+    assert "Next vendor campaign run campaign.yaml vendor Run the result again" in page.text
 
 
 def first_section(page: Page) -> dict[str, str | None]:

@@ -162,10 +162,20 @@ STATE = record(
 DECISION = record(
     {
         "headline": TEXT,
-        "questions": array_of(record({"name": TEXT, "answer": TEXT, "reason": TEXT})),
+        "questions": array_of(
+            record(
+                {
+                    "name": TEXT,
+                    "answer": TEXT,
+                    "reason": with_meaning(TEXT, "the answer as sentences"),
+                    "mark": with_meaning(TEXT, "ok, open or NO"),
+                }
+            )
+        ),
         "may": with_meaning(TEXT, "what may be concluded"),
-        "may_not": TEXT,
+        "may_not": with_meaning(TEXT, "what may not be concluded"),
         "steps": with_meaning(array_of(record({"who": TEXT, "what": TEXT})), "who can do what next"),
+        "details": with_meaning(TEXT, "the command that lists what is to be done"),
     }
 )
 OPEN_DECISION = record(

@@ -20,6 +20,7 @@ from campaign.report.compare.comparison import CellComparison, CellVerdict, Offe
 from campaign.report.compare.gains import GainSummary, summarize_gains
 from campaign.report.compare.limitations import INFLATED
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
+from campaign.report.decision import Mark
 from campaign.statistics import ranks
 
 MARKS = {
@@ -39,7 +40,12 @@ MARKS = {
 BEST, NOT_SHOWN = "*", "°"
 SESSION = CellVerdict.SESSION
 # The verdicts by which an offer differs from the first.
-DIFFERENCES = (CellVerdict.WORSE, CellVerdict.BETTER, SESSION, CellVerdict.CHANGED)
+DIFFERENCES = {
+    CellVerdict.WORSE: "worse",
+    CellVerdict.BETTER: "better",
+    SESSION: "different, maybe by the day,",
+    CellVerdict.CHANGED: "changed",
+}
 MOST_GROUPS = 8  # operations for which a summary has columns
 MOST_OFFERS = 4  # in a decision
 
@@ -257,27 +263,33 @@ def comparison_decision(comparison: OfferComparison, names: Sequence[str]) -> de
         if remark != comparison.offers[place].remark and (place == 0 or remark not in comparison.remarks[0])
     ]
     rules = (f"{first.rules} {first.version}", f"{first.profile} size") if first.rules else ()
-    may = "what is called worse or better differs by more than noise, at 5% over all results."
+    may = "Results called better or worse differ by more than noise (5% over all results)."
     not_equal = ", or that results without a shown difference are equal" if comparison.terms is None else ""
     if comparison.terms is not None:
-        may = "which commitments the reported values and their repetitions reach."
+        may = "Reported values and their repetitions decide."
     elif all(cell.adjusted_p is None for cell in cells):
-        may = "how the reported numbers relate: no difference was tested."
+        may = "Only the reported numbers were compared: no difference was tested."
     return decision.DecisionBlock(
         ", ".join(f"{question.name} {question.answer}" for question in offers).upper(),
         (f"A is {names[0]}", *rules),
         (
             *offers,
             _gaps_question(
-                "complete", gaps, cells, "without a value on a side", "every result has a value on both sides"
+                "complete", gaps, cells, "have no value on one side", "Every result has a value on both sides."
             ),
-            _gaps_question("tested", untested or none_left, cells, "cannot be tested", "with all repetitions"),
-            decision.Question(
-                "alike", "open" if remarks else "yes", "; ".join(remarks) or "rules, size and process counts"
+            _gaps_question(
+                "tested",
+                untested or none_left,
+                cells,
+                "cannot be tested",
+                "All differences were tested with all repetitions.",
             ),
+            decision.Question("alike", "open", f"{'; '.join(remarks)}.")
+            if remarks
+            else decision.Question("alike", "yes", "Rules, size and process counts are the same.", Mark.OK),
         ),
         may,
-        f"that the numbers were measured{not_equal}.",
+        f"This does not show that the numbers were measured{not_equal}.",
         tuple(_steps(comparison, names, bool(gaps), bool(untested))),
         decision.Compliance.COMPLIES if comparison.passed else decision.Compliance.BROKEN,
     )
@@ -290,17 +302,23 @@ def _offer_question(comparison: OfferComparison, place: int) -> decision.Questio
         missed = [cell for cell in column if cell.fails]
         firsts = [cell.first for cell in column]
         committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
-        reached = f"{committed - len(missed)} of {plural(committed, 'commitment')} reached"
+        reached = f"{name} reaches {committed - len(missed)} of {plural(committed, 'commitment')}"
         if missed:
-            return decision.Question(name, "not accepted", f"{reached}; {missed[0].cell}: {_verdict(missed[0])}")
-        return decision.Question(name, "accepted" if comparison.compared(place) else "not accepted", reached)
+            text = f"{reached}; {missed[0].cell}: {_verdict(missed[0])}."
+            return decision.Question(name, "not accepted", text, Mark.BAD)
+        is_accepted = comparison.compared(place)
+        answer, mark = ("accepted", Mark.OK) if is_accepted else ("not accepted", Mark.BAD)
+        return decision.Question(name, answer, f"{reached}.", mark)
     sums = summarize_gains(column, in_means)
     counts_by_verdict = {word: sums.verdicts[word] for word in DIFFERENCES if sums.verdicts[word]}
     tested = any(cell.adjusted_p is not None for cell in column)
-    numbers = ", ".join(f"{number} {word}" for word, number in counts_by_verdict.items())
-    counts = f"{numbers} of {plural(len(column), 'result')}; " if counts_by_verdict else ""
+    counts = ", ".join(f"{DIFFERENCES[verdict]} in {number}" for verdict, number in counts_by_verdict.items())
     answer = " and ".join(counts_by_verdict) or ("not shown to differ" if tested else "not tested")
-    return decision.Question(name, answer, f"{counts}{_mean_in_words(in_means, sums)}")
+    results = f"{name} is {counts} of {plural(len(column), 'result')}" if counts_by_verdict else f"{name} is {answer}"
+    mark = Mark.OPEN if CellVerdict.WORSE not in counts_by_verdict else Mark.BAD
+    if tested and counts_by_verdict.keys() <= {CellVerdict.BETTER}:
+        mark = Mark.OK
+    return decision.Question(name, answer, f"{results}; {_mean_in_words(in_means, sums)}.", mark)
 
 
 def _mean_in_words(in_means: bool, sums: GainSummary) -> str:
@@ -309,36 +327,39 @@ def _mean_in_words(in_means: bool, sums: GainSummary) -> str:
     if sums.mean is None:
         return "no result has a ratio"
     limitation = "" if sums.over_sessions else " within the sessions measured"
-    interval = f" ({' to '.join(map(_factor, sums.interval))}{limitation})" if sums.interval else ""
-    return f"on average {_factor(sums.mean)} times as good as A{interval}"
+    interval = f" ({' to '.join(map(_factor, sums.interval))} times A{limitation})" if sums.interval else ""
+    if 0.5 < sums.mean < 2:
+        return f"geometric mean {abs(sums.mean - 1):.1%} {'below' if sums.mean < 1 else 'above'} A{interval}"
+    return f"geometric mean {_factor(sums.mean)} times A{interval}"
 
 
 def _gaps_question(
-    name: str, cells: Sequence[CellComparison], all_cells: Sequence[object], problem: str, otherwise: str
+    name: str, cells: Sequence[CellComparison], all_cells: Sequence[object], problem: str, no_problem: str
 ) -> decision.Question:
+    """Whether results have a gap; `problem`, `no_problem`: what is said of those that have one, and of none."""
     if not cells:
-        return decision.Question(name, "yes", otherwise)
-    first = f"{cells[0].cell}: {cells[0].reason}"
-    return decision.Question(name, "NO", f"{len(cells)} of {plural(len(all_cells), 'result')} {problem}: {first}")
+        return decision.Question(name, "yes", no_problem, Mark.OK)
+    results = f"{len(cells)} of {plural(len(all_cells), 'result')} {problem}"
+    return decision.Question(name, "NO", f"{results}: {cells[0].cell} ({cells[0].reason}).", Mark.BAD)
 
 
 def _steps(
     comparison: OfferComparison, names: Sequence[str], has_gaps: bool, has_untested: bool
 ) -> Iterator[decision.Step]:
     bundles = [name for name, offer in zip(names, comparison.offers, strict=True) if offer.remark]
-    yield decision.Step(
-        decision.YOU, "; ".join(f"campaign verify {name}" for name in dict.fromkeys(bundles or ["OFFER"]))
-    )
+    for name in dict.fromkeys(bundles or ["OFFER"]):
+        yield decision.Step(decision.YOU, f"campaign verify {name}")
     if has_gaps:
-        yield decision.Step(decision.VENDOR, "measure what has no value, or decline it with a reason")
+        yield decision.Step(decision.VENDOR, "Measure what has no value, or decline it with a reason.")
     if has_untested:
         fewest = ranks.fewest_values(verdicts.LEVEL / 2)
         yield decision.Step(
-            decision.VENDOR, f"set repetitions: {fewest} or more and slurm.allocation: run; campaign run FILE"
+            decision.VENDOR,
+            f"Set repetitions: {fewest} or more and slurm.allocation: run, then run: campaign run FILE",
         )
     if any(cell.verdict is SESSION for column in comparison.cells for cell in column):
         yield decision.Step(
-            decision.VENDOR, "measure both in turns on one system (A, B, A, B, …), or each in 4 sessions or more"
+            decision.VENDOR, "Measure both in turns on one system (A, B, A, B), or each in 4 sessions or more."
         )
 
 

@@ -267,15 +267,15 @@ def _difference_answer(cell: CellComparison, adjusted_p: float | None, day: floa
 
 
 def _repetition_counts(cell: CellComparison) -> str:
-    first, second = (_repetition_count(entry) if entry else "" for entry in (cell.first, cell.second))
-    return f"repetitions: {first}, {second}"
+    first, second = (_repetition_count(entry) if entry else "none" for entry in (cell.first, cell.second))
+    return f"{first} each" if first == second else f"{first} and {second}"
 
 
 def _repetition_count(entry: OfferedCell) -> str:
     number = len(entry.values)
     if entry.jobs and entry.jobs < number:
-        return f"{number} in {plural(entry.jobs, 'job')}"
-    return str(number or "not listed")
+        return f"{plural(number, 'repetition')} in {plural(entry.jobs, 'job')}"
+    return plural(number, "repetition") if number else "repetitions not listed"
 
 
 def _acceptance_answer(cell: CellComparison, adjusted_p: float | None, terms: Terms) -> Answer:
@@ -284,16 +284,16 @@ def _acceptance_answer(cell: CellComparison, adjusted_p: float | None, terms: Te
     if cell.best == "lowest":
         share, low, high = (None if x is None else 1 / x for x in (share, high, low))
     if share is None or share < terms.min_share:
-        decides = "geometric mean" if terms.by_means else "reported"
-        return CellVerdict.BELOW, f"{decides}: {(share or 0):.2%} of the commitment", True
+        decides = "geometric mean" if terms.by_means else "reported value"
+        return CellVerdict.BELOW, f"{decides} {(share or 0):.2%} of the commitment", True
     if terms.reported_alone or terms.by_means:
         return CellVerdict.WITHIN, "", False
     if low is None or high is None:
         return CellVerdict.UNTOLD, _repetition_counts(cell), True
     if high < terms.min_share:
-        return CellVerdict.BELOW, f"repetitions: up to {high:.2%} of the commitment", True
+        return CellVerdict.BELOW, f"repetitions show at most {high:.2%} of the commitment", True
     if low < terms.min_share:
-        return CellVerdict.UNTOLD, f"repetitions: {low:.2%} of the commitment or more", True
+        return CellVerdict.UNTOLD, f"repetitions show only {low:.2%} of the commitment", True
     better = adjusted_p is not None and adjusted_p <= LEVEL and low > 1
     return (CellVerdict.BETTER if better else CellVerdict.WITHIN), "", False
 

@@ -81,9 +81,9 @@ def _write_summary(sheets: Sheets) -> None:
     sheets.write_value(sheet, 0, 0, decision.headline, bold=True, font_size=14, font_color=_COLOURS[decision.kind])
     facts: list[tuple[str, str]] = [
         ("Decision on", ", ".join(decision.about)),
-        *((question.name, f"{question.answer}: {question.reason}") for question in decision.questions),
-        ("You may conclude", decision.may),
-        ("You may not", decision.may_not),
+        *((question.name, question.reason) for question in decision.questions),
+        ("conclusion", decision.may),
+        ("limits", decision.may_not),
         *(("" if number else "Next", f"{step.who}: {step.what}") for number, step in enumerate(decision.steps)),
         ("", ""),
         ("Table", pack.caption),

@@ -88,7 +88,7 @@ def test_where_the_lowest_is_the_best_more_is_worse() -> None:
 
 def test_one_repetition_is_a_bare_ratio_and_not_tested() -> None:
     cell = compare_rows(row((100.0,)), row((300.0,)))
-    assert (cell.verdict, cell.reason) == (CellVerdict.UNTOLD, "repetitions: 1, 1")
+    assert (cell.verdict, cell.reason) == (CellVerdict.UNTOLD, "1 repetition each")
     assert (cell.ratio, cell.low, cell.high, cell.p) == (pytest.approx(3), None, None, None)
 
 
@@ -104,11 +104,11 @@ def test_repetitions_of_one_job_count_as_one(jobs: int, seen: bool) -> None:
     assert cell.verdict is (CellVerdict.BETTER if seen else CellVerdict.UNTOLD)
     if not seen:
         jobs_text = "1 job" if jobs == 1 else "2 jobs"
-        assert cell.reason == f"repetitions: 6 in {jobs_text}, 6 in {jobs_text}"
+        assert cell.reason == f"6 repetitions in {jobs_text} each"
     output = text_of(verdicts.compare([offer(row_of_jobs(values)) for values in (LOW, HIGH, LOW)]), "plain")
     (line,) = (line for line in output.splitlines() if line.startswith("scratch/"))
     assert ("°" in line) != seen  # the marks of the best value are by the same test
-    assert ("set repetitions: 4 or more and slurm.allocation: run" in output) != seen
+    assert ("Set repetitions: 4 or more and slurm.allocation: run" in output) != seen
 
 
 def test_more_repetitions_of_the_same_are_no_better_although_their_highest_is() -> None:
@@ -148,7 +148,7 @@ def test_a_rehearsal_compared_with_itself_is_called_so_before_what_limits_both()
     assert (question.answer, question.reason) == (
         "open",
         "B: the same results as the first's: compared with itself, which shows nothing; "
-        "A: rehearsal size: not a compliant result",
+        "A: rehearsal size: not a compliant result.",
     )
 
 
@@ -204,7 +204,7 @@ def test_a_difference_between_sessions_may_be_the_days(
     assert commitment.verdict is CellVerdict.BETTER  # a commitment has to be reached on any day
     reason = decision(compared).questions[0].reason
     assert ("within the sessions measured" in reason) is cell.fails
-    assert reason.startswith("1 may be the day's of 1 result; ") is cell.fails
+    assert reason.startswith("B is different, maybe by the day, in 1 of 1 result; ") is cell.fails
     same_comparison = verdicts.compare([offer(row_with_starts(LOW, first)), offer(row_with_starts(LOW[::-1], second))])
     assert kinds(same_comparison) == {CellVerdict.SAME} and same_comparison.passed
 
@@ -303,11 +303,11 @@ def test_what_cannot_be_tested_is_not_counted_as_not_worse(repetitions: int) -> 
     block = decision(comparison)
     assert not comparison.passed
     assert block.headline == "B NOT TESTED"
-    assert block.questions[0].reason.startswith("on average 0.100 times as good as A")
+    assert block.questions[0].reason.startswith("B is not tested; geometric mean 0.100 times A")
     assert block.questions[2].reason.startswith(
-        "8 of 8 results cannot be tested: scratch/node/shared/create: repetitions"
+        f"8 of 8 results cannot be tested: scratch/node/shared/create ({repetitions} repetition"
     )
-    assert block.steps[1].what.startswith("set repetitions: 4 or more")
+    assert block.steps[1].what.startswith("Set repetitions: 4 or more")
 
 
 def test_the_decision_says_of_each_offer_whether_it_differs() -> None:
@@ -318,7 +318,7 @@ def test_the_decision_says_of_each_offer_whether_it_differs() -> None:
     block_by_terms = decision(verdicts.compare(offers, FIVE_PERCENT))
     assert block_by_terms.headline == "B NOT ACCEPTED, C ACCEPTED, D ACCEPTED"
     assert block_by_terms.questions[0].reason.startswith(
-        "0 of 1 commitment reached; scratch/node/shared/create: below the"
+        "B reaches 0 of 1 commitment; scratch/node/shared/create: below the"
     )
 
 
@@ -329,7 +329,9 @@ def test_a_target_of_one_side_alone_is_one_line() -> None:
         comparison = verdicts.compare(offered)
         output = text_of(comparison, "simple")
         assert [line.split()[0] for line in output.splitlines() if line.startswith("burst")] == ["burst/*/*/*"]
-        assert "without a value on a side: burst/node/shared/create: only in the first" in decision(comparison).sentence
+        assert (
+            "have no value on one side: burst/node/shared/create (only in the first)." in decision(comparison).sentence
+        )
         assert "burst/node" not in output.partition("\n\n")[2]
     assert len(verdicts.compare([first, second]).cells[0]) == 16
 
@@ -390,7 +392,9 @@ def test_other_numbers_in_a_copy_of_the_first_are_changed_ones_and_fail() -> Non
         other_entries = [row(LOW, cell, **({"statistics": None} if alone else {})) for cell in offers.CELLS[1:]]
         comparison = verdicts.compare([first, offer(row(values or LOW, **changes), *other_entries)])
         assert [cell.verdict is CellVerdict.CHANGED for cell in comparison.cells[0]] == [True] + 7 * [False]
-        assert not comparison.passed and decision(comparison).questions[0].reason.startswith("1 changed of 8 results")
+        assert not comparison.passed and decision(comparison).questions[0].reason.startswith(
+            "B is changed in 1 of 8 results"
+        )
     assert verdicts.compare([first, first]).passed
 
 
@@ -497,16 +501,16 @@ def test_a_commitment_is_reached_where_its_number_and_its_repetitions_are() -> N
 def test_a_commitment_is_missed_where_the_repetitions_show_it() -> None:
     cell = compare_rows(row(HIGH), row(LOW), FIVE_PERCENT)
     assert (cell.verdict, cell.fails) == (CellVerdict.BELOW, True)
-    assert cell.reason == "reported: 91.30% of the commitment"
+    assert cell.reason == "reported value 91.30% of the commitment"
     lucky = compare_rows(row(HIGH), row((*LOW[:-1], 200.0)), FIVE_PERCENT)
-    assert (lucky.verdict, lucky.reason) == (CellVerdict.BELOW, "repetitions: up to 93.69% of the commitment")
+    assert (lucky.verdict, lucky.reason) == (CellVerdict.BELOW, "repetitions show at most 93.69% of the commitment")
 
 
 def test_repetitions_that_may_be_below_the_commitment_do_not_reach_it() -> None:
     wide = (80.0, 90.0, 100.0, 110.0, 120.0, 130.0)
     cell = compare_rows(row(wide), row(wide), FIVE_PERCENT)
     assert (cell.verdict, cell.fails) == (CellVerdict.UNTOLD, True)
-    assert cell.reason.startswith("repetitions: ")
+    assert cell.reason.startswith("repetitions show only ")
 
 
 def test_one_repetition_reaches_nothing_unless_the_reported_numbers_alone_decide() -> None:

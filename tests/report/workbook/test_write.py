@@ -163,13 +163,13 @@ def test_the_summary_says_what_this_is_and_whether_it_complies(book: dict[str, S
     assert facts[:9] == [
         ["REHEARSAL", None],
         ["Decision on", "campaign test, test-rules 7, rehearsal size"],
-        ["complete", "NO: 24 of 36 results (3 invalid, 3 failed, 6 missing, 3 declined)"],
-        ["rules", "VIOLATED: FLG-06: -N is not the rank offset"],
-        ["decisions", "none open: nothing waits"],
-        ["You may conclude", "it would be refused as it is."],
-        ["You may not", "that the buyer accepts it: a rehearsal never complies."],
-        ["Next", f"vendor: campaign run campaign.yaml, once the cause is mended: {CAUSE}"],
-        ["", "vendor: FLG-06: run the result again with the rank offset of one node, and check benchmark.dialect"],
+        ["complete", "24 of 36 results have a valid value (3 invalid, 3 failed, 6 missing, 3 declined)."],
+        ["rules", "1 rule is VIOLATED: -N is not the rank offset (FLG-06)."],
+        ["decisions", "Nothing waits for the buyer's decision."],
+        ["conclusion", "As it stands, the buyer would reject it."],
+        ["limits", "This does not show that the buyer will accept it: a rehearsal is never compliant."],
+        ["Next", f"vendor: Fix the cause ({CAUSE}), then run: campaign run campaign.yaml"],
+        ["", "vendor: Run the result again with the rank offset of one node, and check benchmark.dialect (FLG-06)."],
     ]
     assert facts[10] == ["Table", "Metadata (operations/s)"]
     fact_texts = {name: text for name, text in facts if isinstance(name, str) and name}
@@ -201,7 +201,7 @@ def test_every_sheet_prints_across_pages_that_can_be_read_with_its_heading_on_ea
 
 def test_the_summary_names_the_next_steps(tmp_path: Path) -> None:
     facts = book_of(tmp_path, contents(eventful_results(), (FINDING,)))["Summary"].column("B")
-    assert [str(text)[:14] for text in facts[6:8]] == ["vendor: campai", "vendor: FLG-06"]
+    assert [str(text)[:14] for text in facts[6:8]] == ["vendor: Fix th", "vendor: Run th"]
 
 
 def test_the_summary_leads_to_each_target(book: dict[str, Sheet]) -> None:
