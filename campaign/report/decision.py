@@ -430,7 +430,7 @@ def _count_decisions(kind: str, decided: Sequence[Sequence[Finding]]) -> str:
     if kind != _WITHOUT:
         return units.plural(len(decided), kind)
     number = sum(len({cell for finding in findings for cell in finding.cells}) or 1 for findings in decided)
-    reasons = f" for {units.plural(len(decided), 'reason')}" if len(decided) != number else ""
+    reasons = f" for {units.plural(len(decided), 'reason')}" if 1 < len(decided) != number else ""
     return f"{units.plural(number, 'result')} without measurement{reasons}"
 
 

@@ -53,13 +53,13 @@ def test_one_command_runs_all_parts_and_every_verb_works_on_the_whole_and_on_a_p
 
     process = call(tmp_path, "run", "c.yaml")
     for part in PARTS:
-        assert re.search(rf"{part}: +complete +NO +0 of 36 results \(36 invalid\)", process.stdout), (
+        assert re.search(rf"{part}: +NO +0 of 36 results have a valid value \(36 invalid\)", process.stdout), (
             "those of the fake are"
         )
-    assert "\nREHEARSAL  RFP small 3\n  parts  yes        2 parts" in process.stdout
+    assert "\nREHEARSAL: RFP small 3\n  ok    2 parts are there" in process.stdout
     second_process = call(tmp_path, "run", "c.yaml")
     assert "submitted" not in second_process.stdout
-    assert "\n  slow   REHEARSAL  vendor: " in call(tmp_path, "check", "c.yaml").stdout
+    assert "\n  NO    slow is REHEARSAL: " in call(tmp_path, "check", "c.yaml").stdout
 
     status = json.loads(call(tmp_path, "status", "c.yaml", "--json").stdout)
     states = {run["state"] for runs in status["parts"].values() for run in runs}
@@ -173,7 +173,7 @@ def test_ctrl_c_reaches_all_parts_and_the_same_command_continues(tmp_path: Path,
     assert "campaign: interrupted" in text
     assert "'campaign run c.yaml --part " in text
     process = call(tmp_path, "run", "c.yaml")
-    assert process.stdout.count("0 of 36 results have a valid value (36 invalid).") == 2
+    assert process.stdout.count(":   NO    0 of 36 results have a valid value (36 invalid).") == 2
 
 
 def test_a_module_in_the_current_directory_is_not_executed(tmp_path: Path, cluster: Fake) -> None:

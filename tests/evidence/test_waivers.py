@@ -44,11 +44,11 @@ def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Vendor) -
     on_time = replace(waived, environment={**waived.environment, "FAKE_TRUE_CLOCK": "1"})
     run_process = on_time.call("run", challenge)
     accept_process = waived.call("accept", bundle, challenge, "--reported", "--at-least", "0.5", *keys)
-    assert "\nSAMPLE MEASURED  campaign " in run_process.stdout and "campaign accept BUNDLE" in run_process.stdout
-    assert accept_process.stdout.startswith("ACCEPTED  waived  challenge.yaml"), (
+    assert "\nSAMPLE MEASURED: campaign " in run_process.stdout and "campaign accept BUNDLE" in run_process.stdout
+    assert accept_process.stdout.startswith("ACCEPTED: waived, challenge.yaml"), (
         run_process.stdout + accept_process.stdout
     )
-    assert "2 accepted of 2 drawn results" in accept_process.stdout
+    assert "2 of 2 drawn results are accepted." in accept_process.stdout
     assert accept_process.returncode == 0
 
 
@@ -64,11 +64,11 @@ def test_a_sample_with_a_failed_run_is_undecided_until_the_further_repetition_is
     on_time.call("run", challenge)
     process = waived.call("accept", bundle, challenge, "--further", *keys)
     assert process.returncode == 4, process.stdout + process.stderr
-    assert "2 undecided of 2 drawn results: scratch/" in process.stdout
+    assert "2 of 2 drawn results are undecided: scratch/" in process.stdout
     assert "not allowed (--allow KEY): attempts: each run once in the bundle, 1 failed in the sample" in process.stdout
     run_process = on_time.call("run", challenge)
     process = waived.call("accept", bundle, challenge, *keys)
     assert process.returncode == 4, run_process.stdout + process.stdout
     process = waived.call("accept", bundle, challenge, "--allow", "attempts", *keys)
-    assert process.stdout.startswith("ACCEPTED  waived  challenge.yaml"), process.stdout
+    assert process.stdout.startswith("ACCEPTED: waived, challenge.yaml"), process.stdout
     assert process.returncode == 0

@@ -319,7 +319,7 @@ def test_a_projected_result_is_judged_and_is_projected_in_table_form_bundle_and_
     arguments = ("--details", "--table", filled, "--mapping", mapping)
     verified = call("verify", tmp_path / "evidence.zip", *arguments, environment=case.environment())
     assert "(2 declined, 2 projected)" in verified.stdout
-    assert "  evidence   unproven" in verified.stdout
+    assert "  open  Not proven: " in verified.stdout
     assert "2 cells of the mapping compared" in verified.stdout
 
 

@@ -202,4 +202,4 @@ def test_a_sample_that_was_measured_is_accepted_and_one_of_the_archive_is_not(ca
         (folder / name).write_text((archived / name).read_text().replace(*tokens))
     process = call(*words)
     assert (process.returncode, "to the last digit: it was copied, not measured" in process.stdout) == (1, True)
-    assert process.stdout.startswith("REJECTED  bag  challenge.yaml  seed s\n  measured    NO ")
+    assert process.stdout.startswith("REJECTED: bag, challenge.yaml, seed s\n  NO    Not a valid sample: ")
