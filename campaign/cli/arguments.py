@@ -77,6 +77,9 @@ OWN_PACK = Option(
 )  # fmt: skip
 OWN_RFP = Option("--rfp", type=Path, metavar="RFP", help="your own copy of the RFP that the bundle answers")
 JSON = Option("--json", action="store_true", help="print JSON")
+DOCUMENT = Option(
+    "--json", action="store_const", const=Path("-"), writes="document", help="print JSON, and texts on standard error"
+)
 JUNIT = Option(
     "--junit",
     type=Path,
@@ -157,6 +160,7 @@ UNDER_WAY = (
         Option("-v", "--verbose", action="store_true", help="print every change of a run's state"),
         Option("-q", "--quiet", action="store_true", help="print failures and the results only"),
     ),
+    DOCUMENT,
 )
 VERBS = (
     Verb("init", "verbs", "write a commented campaign file",
@@ -236,7 +240,7 @@ VERBS = (
     ], RESULTS_STATUS),
     Verb("report", "results", "write tables, findings and plots, with an HTML page that shows all of them",
          "campaign report my-rfp.yaml -o report", [
-        FILE, PART, directory("directory (default: report in the results)"), FORCE,
+        FILE, PART, directory("directory (default: report in the results)"), FORCE, DOCUMENT,
         Option("--pdf", action="store_true",
                help="also print the page to index.pdf, with an installed Chromium or Chrome"),
     ], RESULTS_STATUS),
@@ -250,6 +254,7 @@ VERBS = (
         MAPPING,
         Option("--decimal", choices=(".", ","), default=".", metavar="C", help="decimal sign of the numbers (a comma: "
                "in DOCX, and in CSV with semicolons or tabs)"),
+        DOCUMENT,
     ], FILL_STATUS),
     Verb("check", "results", "check the results, or another party's table, against the run rules",
          "campaign check my-rfp.yaml", [
@@ -302,6 +307,7 @@ VERBS = (
         directory("new directory, .zip or .tar.gz", writes="bundle", required=True),
         Option("--force", action="store_true", help="overwrite a .zip or .tar.gz that exists"),
         Option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
+        DOCUMENT,
     ], RESULTS_STATUS),
     Verb("head", "bundles", "print the journal's head, a hash over all outputs so far, to send to the buyer",
          "campaign head my-rfp.yaml", [
@@ -388,6 +394,7 @@ VERBS = (
         Option("-o", "--output", type=Path, required=True, metavar="OUT", writes="file", per_part=True,
                help="new campaign file of the sample"),
         FORCE,
+        DOCUMENT,
     ]),
     Verb("accept", "bundles", "compare the measured sample with the bundle (drawn cells only)",
          "campaign accept my-rfp.zip sample.yaml", [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -21,6 +22,7 @@ from campaign.cli.output import (
     show,
     table_format,
     write,
+    write_document,
     write_table,
 )
 from campaign.cli.selection import PartSelection, checked_files, file_of, place_of
@@ -74,7 +76,23 @@ def pack(arguments: argparse.Namespace) -> int:
         if selection.statuses[-1]:
             reason = f"'campaign check {typed_path(arguments.file, part)}' says why"
             show(f"{decision.status_counts(rows)}: no buyer accepts this bundle; {reason}")
-    return selection.finish()
+    status = selection.finish()
+    documents = {part: _bundled_document(part_bundle) for part, part_bundle in parts.items()}
+    contents = {"rfp": rfp.id, "parts": documents} if rfp else documents[""]
+    write_document({"bundle": str(out), "files": files, **contents, "exit_status": status}, arguments)
+    return status
+
+
+def _bundled_document(part: bundle.WrittenPart) -> dict[str, Any]:
+    """What `--json` prints of a part that was packed."""
+    chain, submission = part.evaluation.chain, part.evaluation.submission
+    return {
+        "campaign": submission.campaign.name,
+        "attempts": part.attempts,
+        "left_out": part.left_out,
+        "journal": {"events": len(chain.heads), "head": chain.head, "nonce": chain.nonce} if chain else None,
+        "results": Counter(row.status for row in submission.rows),
+    }
 
 
 def print_verification(arguments: argparse.Namespace) -> int:
@@ -302,17 +320,21 @@ def draw_sample(arguments: argparse.Namespace) -> int:
             part: sample.design_challenge(offer, verified.parts[part].chain.head, arguments.seed, aims_of_part, fixed)
             for part, offer in offers.items()
         }
+        documents = {}
         for part, challenge in challenges.items():
             if verified.is_response:
                 show(f"=== part {part} ===")
             settings = sample.challenge_settings(challenge, verified.submissions[part])
             settings["rules"] = _pack_of_sample(arguments, settings["rules"], verified.rfp, part)
-            _write_sample(arguments, challenge, offers[part], settings, part, files[part])
+            documents[part] = _write_sample(arguments, challenge, offers[part], settings, part, files[part])
+        document = next(iter(documents.values()))
         if verified.is_response:
             typed_files = _typed_files(arguments, "", arguments.output)
             files_to_run = [typed_path(path) for path in files.values() if path]
             block = sample.parts_decision(challenges, offers, aims, files_to_run, *typed_files)
             show(f"\n{decision.decision_text(block, columns())}")
+            document = {"parts": documents, "decision": asdict(block)}
+    write_document({"bundle": arguments.bundle.name, **document, "exit_status": OK}, arguments)
     return OK
 
 
@@ -337,8 +359,8 @@ def _write_sample(
     settings: Mapping[str, Any],
     part: str,
     output: Path | None,
-) -> None:
-    """Write the sample of a part, and print its decision."""
+) -> dict[str, Any]:
+    """Write the sample of a part, and print its decision; gives what `--json` prints of it."""
     from campaign.evidence import sample
 
     write(sample.challenge_text(challenge, settings), output, arguments)
@@ -350,6 +372,9 @@ def _write_sample(
     show("the vendor's machine; change what must differ, and allow it with 'campaign accept --allow KEY':")
     flat_settings = sample.flatten_settings(settings).items()
     show("\n".join(f"  {key}: {text}" for key, text in flat_settings if sample.is_machine_setting(key)))
+    fields = ("seed", "aims", "design", "repetitions", "cells")
+    drawn = {name: value for name, value in asdict(challenge).items() if name in fields}
+    return {"sample": typed_files[1], **drawn, "decision": asdict(block)}
 
 
 def _typed_files(arguments: argparse.Namespace, part: str, file: Path) -> tuple[str, str]:

@@ -1,19 +1,20 @@
 """Shared by the verbs: outputs and texts, and the exit status of results.
 
 The outputs that a verb's arguments name are of these kinds: a `file`; what is `printed` without the option; a
-`directory`, into which files are written; a `bundle`; a `build` of the benchmark, which make renews. `-` is standard
-output.
+`directory`, into which files are written; a `bundle`; a `build` of the benchmark, which make renews; a `document`,
+which is printed. `-` is standard output.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from campaign.core import outputs
 from campaign.core.errors import INCOMPLETE, OK, InputError
@@ -121,9 +122,13 @@ def prepare_outputs(arguments: argparse.Namespace) -> Iterator[None]:
     values = (value for name, value in vars(arguments).items() if name not in kinds)
     paths = (path for value in values for path in (value if isinstance(value, list) else [value]))
     outputs.begin((path for path in paths if isinstance(path, Path)), getattr(arguments, "force", False))
-    if STANDARD_OUTPUT not in [getattr(arguments, name) for name in kinds if kinds[name] == "file"]:
+    file_names = [name for name in kinds if kinds[name] in ("file", "document")]
+    printed_names = [name for name in file_names if getattr(arguments, name) == STANDARD_OUTPUT]
+    if not printed_names:
         yield
         return
+    if len(printed_names) > 1:
+        raise InputError(f"--{' and --'.join(printed_names)} are both standard output; name a file")
     _stdout.append(sys.stdout)
     try:
         with redirect_stdout(sys.stderr):
@@ -176,6 +181,12 @@ def write(content: str | bytes, output: Path | None, arguments: argparse.Namespa
     else:
         stream.flush()
         stream.buffer.write(content)
+
+
+def write_document(document: Mapping[str, Any], arguments: argparse.Namespace) -> None:
+    """Print what a command did as a JSON object, if that is asked for."""
+    if arguments.json:
+        write(json.dumps({"format": 1, **document}, indent=1) + "\n", arguments.json, arguments)
 
 
 def rows_exit_status(rows: Iterable[Row]) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from campaign.cli.output import (
     ONE_FILE,
@@ -18,6 +19,7 @@ from campaign.cli.output import (
     table_format,
     with_decimals,
     write,
+    write_document,
     write_table,
 )
 from campaign.cli.selection import PartSelection, checked_files
@@ -26,6 +28,7 @@ from campaign.config.definition import Definition
 from campaign.config.rules import packs
 from campaign.config.waivers import statement
 from campaign.core import outputs
+from campaign.core.columns import record
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.grouping import grouped
 from campaign.core.paths import Paths
@@ -119,32 +122,42 @@ def _matrix(submission: Submission, style: str, width: int) -> str:
 def report(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments)
     submissions: dict[str, Submission] = {}
-    directories = {}
+    directories, documents = {}, {}
     for part, definition in selection:
         campaign_state.compare_sources(definition, say)
         submissions[part] = campaign_state.current_submission(definition, say, with_results=True)
         directories[part] = selection.part_directory(part, arguments.output) or definition.paths.report
-        _write_report(directories[part], submissions[part], arguments.pdf)
+        documents[part] = _write_report(directories[part], submissions[part], arguments.pdf)
         selection.statuses.append(rows_exit_status(submissions[part].rows))
+    document: dict[str, Any] = documents[part] if selection.response is None else {}
     if response := selection.response:
         judgement = rfp_response.judge_response(response, submissions)
         if text := rfp_response.judgement_text(judgement, columns()):
             show(f"\n{text}")
         directory = arguments.output or next(iter(submissions.values())).campaign.results.parent / "report"
-        show(f"wrote {rfp_response.write_page(directory, response, submissions, directories, judgement)}")
-    return selection.finish()
+        page = rfp_response.write_page(directory, response, submissions, directories, judgement)
+        show(f"wrote {page}")
+        document = {"rfp": response.rfp.id, "page": str(page), "parts": documents}
+    status = selection.finish()
+    write_document(document | {"exit_status": status}, arguments)
+    return status
 
 
-def _write_report(directory: Path, submission: Submission, as_pdf: bool) -> None:
-    page = write_report(directory, contents.report_contents(submission))
+def _write_report(directory: Path, submission: Submission, as_pdf: bool) -> dict[str, Any]:
+    """Write the report of a part; gives what `--json` prints of it."""
+    of_report = contents.report_contents(submission)
+    page = write_report(directory, of_report)
     ran, patch = (
         contents.execution_sections(submission.results),
         modifications.stored_patch(Paths(submission.campaign.results)),
     )
     modifications.write(directory, submission.sources, patch, submission.pack.build, ran)
     show(f"wrote {page}")
-    if as_pdf:
-        show(f"wrote {write_pdf(page)}")
+    pdf = write_pdf(page) if as_pdf else None
+    if pdf:
+        show(f"wrote {pdf}")
+    files = {"page": str(page), "pdf": pdf and str(pdf)}
+    return {"campaign": submission.campaign.name, **files, "decision": asdict(of_report.decision)}
 
 
 def fill(arguments: argparse.Namespace) -> int:
@@ -173,7 +186,10 @@ def fill(arguments: argparse.Namespace) -> int:
         show(f"left empty ({reason}): {listing(f'{cell.place.spot} {cell.place.entry.name}' for cell in left)}")
     if not all(submission.full for submission in submissions.values()):
         say(f"{out}: rehearsal size: not a compliant result")
-    return INCOMPLETE if empty else OK
+    status = INCOMPLETE if empty else OK
+    document = {"form": str(form), "output": str(out), "origins": str(origins), "exit_status": status}
+    write_document(document | {"cells": [record(filled_form.ORIGINS, cell) for cell in cells]}, arguments)
+    return status
 
 
 def check(arguments: argparse.Namespace) -> int:

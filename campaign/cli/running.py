@@ -12,10 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from campaign.cli import progress, queues
-from campaign.cli.output import columns, rows_exit_status, say, show
+from campaign.cli.output import columns, rows_exit_status, say, show, write_document
 from campaign.cli.selection import PartSelection
 from campaign.config.definition import Definition, open_campaign
 from campaign.core import waiting
@@ -176,11 +177,12 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
     limits = queues.RunLimits(request.most_jobs, request.most_node_h)
     with _notify_of_stop(arguments, rfp, f"campaign for RFP {rfp}"):
         status = queues.run(definitions, queues.commands(arguments, words, selection.parts), limits, request.detach)
-        if not arguments.detach and status != INTERRUPTED:
-            submissions = {
-                part: campaign_state.current_submission(definition, say, with_results=selection.needs_cases)
-                for part, definition in definitions.items()
-            }
+        submissions = {
+            part: campaign_state.current_submission(definition, say, with_results=selection.needs_cases)
+            for part, definition in (definitions.items() if status != INTERRUPTED else ())
+        }
+        block = None
+        if submissions and not request.detach:
             from campaign.report import rfp_response
 
             judgement = rfp_response.judge_response(selection.response, submissions)
@@ -189,6 +191,11 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
     selection.statuses.append(status)
     status = selection.finish()
     notify(arguments.notify, rfp, status, f"campaign for RFP {rfp}: ended with status {status}")
+    parts = {
+        part: _run_document(definitions[part], submission, rows_exit_status(submission.rows))
+        for part, submission in submissions.items()
+    }
+    write_document({"rfp": rfp, "parts": parts, "exit_status": status, "decision": block and asdict(block)}, arguments)
     return status
 
 
@@ -252,15 +259,34 @@ def _drive(arguments: argparse.Namespace, definition: Definition, request: Reque
     with waiting.replace_listener(display.say):
         with closing(display):
             submission = run.run(definition, request, display)
+        file, block = typed_path(arguments.file, arguments.part), None
         if request.detach:
             _print_submitted(definition, arguments)
-            return OK
-        file = typed_path(arguments.file, arguments.part)
-        cells = matrix.cells(definition.campaign, definition.pack)
-        texts = _cell_lines(submission.rows, cells) if request.chooses else _conclusion(submission, file)
-        for text in [*texts, f"results: {definition.paths.root}; details: 'campaign check {file}'"]:
-            display.result(text)
-    return rows_exit_status(submission.rows)
+        else:
+            if request.chooses:
+                texts = _cell_lines(submission.rows, matrix.cells(definition.campaign, definition.pack))
+            else:
+                block = decision.run_decision(decision.campaign_decision(submission, file), arguments.file, file)
+                texts = [
+                    *(table.table_text(submission.rows, submission.campaign, submission.pack, "simple", columns()), ""),
+                    decision.decision_text(block, columns()),
+                ]
+            for text in [*texts, f"results: {definition.paths.root}; details: 'campaign check {file}'"]:
+                display.result(text)
+    status = OK if request.detach else rows_exit_status(submission.rows)
+    write_document(_run_document(definition, submission, status) | {"decision": block and asdict(block)}, arguments)
+    return status
+
+
+def _run_document(definition: Definition, submission: Submission, exit_status: int) -> dict[str, Any]:
+    """What `--json` prints of a run of a part."""
+    return {
+        "campaign": definition.campaign.name,
+        "results": str(definition.paths.root),
+        "jobs": campaign_state.active_jobs(definition),
+        "rows": [row.as_json() for row in submission.rows],
+        "exit_status": exit_status,
+    }
 
 
 def _parse_node_hours(text: str | None) -> float | None:
@@ -322,13 +348,6 @@ def _print_submitted(definition: Definition, arguments: argparse.Namespace) -> N
             "no job of this campaign is in Slurm: nothing is left to run, or Slurm refused all jobs\n'campaign status "
             f"{typed_path(arguments.file, arguments.part)}' shows all runs"
         )
-
-
-def _conclusion(submission: Submission, file: str) -> list[str]:
-    """The table, and below it what follows from it."""
-    block = decision.run_decision(decision.campaign_decision(submission, file), submission.campaign.path, file)
-    text = table.table_text(submission.rows, submission.campaign, submission.pack, "simple", columns())
-    return [text, "", decision.decision_text(block, columns())]
 
 
 def _cell_lines(rows: Sequence[Row], all_cells: Sequence[Cell]) -> list[str]:

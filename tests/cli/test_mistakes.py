@@ -292,8 +292,8 @@ ON_COMMAND_LINES = (
                   "usage: campaign run [-h] [--part PART] [--only CELL] [--failed] [--detach] "
                   "[--fail-fast | --keep-going]\n"
                   "                    [--despite-violations] [--max-node-hours N] [--notify CMD] [--max-jobs N] "
-                  "[-v | -q] [--sandbox]\n"
-                  "                    [--storage KIND]\n"
+                  "[-v | -q] [--json]\n"
+                  "                    [--sandbox] [--storage KIND]\n"
                   "                    FILE\n"
                   "campaign run: error: unknown option --cell; did you mean --only?"),
     OnCommandLine("the beginning of a pack's id", "rules ior",
@@ -381,7 +381,7 @@ ON_COMMAND_LINES = (
                   "campaign status: error: the following arguments are required: FILE; give the campaign file; "
                   "'campaign init FILE' writes a new one"),
     OnCommandLine("a bundle without a place", "bundle c.yaml",
-                  "usage: campaign bundle [-h] [--part PART] -o DIR [--force] [--sign KEY] FILE\n"
+                  "usage: campaign bundle [-h] [--part PART] -o DIR [--force] [--sign KEY] [--json] FILE\n"
                   "campaign bundle: error: the following arguments are required: -o/--output"),
     OnCommandLine("a comparison of a part that no offer has", "compare c.yaml c.yaml --part x",
                   "campaign: c.yaml: has no parts, as all of the offers; leave out --part x"),

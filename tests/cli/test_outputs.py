@@ -83,7 +83,10 @@ def test_every_output_of_every_verb_is_known_and_may_be_forced() -> None:
     inner_verbs = {f"{verb.name} {inner.name}": inner for verb in outer_verbs for inner in verb.verbs}
     verbs = {verb.name: verb for verb in outer_verbs} | inner_verbs
     outputs_by_kind = {
-        (name, option.names[0]) for name, verb in verbs.items() for option in options(verb) if option.writes
+        (name, option.names[0])
+        for name, verb in verbs.items()
+        for option in options(verb)
+        if option.writes not in ("", "document")
     }
     outputs_by_metavar = {
         (name, option.names[0])
@@ -95,7 +98,14 @@ def test_every_output_of_every_verb_is_known_and_may_be_forced() -> None:
     assert outputs_by_kind == set(COMMANDS)
     for name, verb in verbs.items():
         forced = any("--force" in option.names for option in options(verb))
-        assert forced == any(option.writes for option in options(verb)), name
+        assert forced == any(option.writes not in ("", "document") for option in options(verb)), name
+
+
+def test_an_object_and_a_file_are_not_both_printed(desk: Path) -> None:
+    (desk / "form.csv").write_text("x\n")
+    process = call("fill", "c.yaml", "form.csv", "-o", "-", "--json")
+    assert process.stderr == "campaign: --output and --json are both standard output; name a file\n"
+    assert (process.returncode, process.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("command", COMMANDS.values())

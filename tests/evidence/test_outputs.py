@@ -43,11 +43,20 @@ def test_a_schema_is_one(name: str) -> None:
         ("head", ("head", "FILE", "--json")),
         ("verify", ("verify", "plain", "--json")),
         ("verify", ("verify", "bag", "--json")),
+        ("run", ("run", "FILE", "--json")),
+        ("run", ("run", "FILE", "--json", "--detach")),
+        ("report", ("report", "FILE", "--json", "-o", "page")),
+        ("fill", ("fill", "FILE", "form.csv", "--json", "-o", "filled.csv")),
+        ("bundle", ("bundle", "FILE", "--json", "-o", "new.zip")),
         ("compare", ("compare", "bag", "plain", "--format", "json")),
     ],
 )
-def test_an_output_of_a_campaign_has_its_schema(name: str, words: tuple[str, ...], vendor: Vendor) -> None:
+def test_an_output_of_a_campaign_has_its_schema(
+    name: str, words: tuple[str, ...], vendor: Vendor, tmp_path: Path
+) -> None:
     named_paths = {"FILE": vendor.file, "plain": vendor.root / "plain", "bag": vendor.root / "bag"}
+    named_paths |= {out: tmp_path / out for out in ("page", "form.csv", "filled.csv", "new.zip")}
+    (tmp_path / "form.csv").write_text("create,{{ scratch/node/unique/create }}\n")
     assert problems(name, vendor.call(*(named_paths.get(word, word) for word in words)).stdout) == []
 
 
@@ -75,6 +84,14 @@ def test_decisions_have_their_schema(tmp_path: Path, words: list[str], capsys: p
     document = json.loads(text)
     assert [decision["rule"] for decision in document["decisions"]] == ["SRC-01", "SRC-05"]
     assert document["accepted"] == [decision["id"] for decision in document["decisions"] if decision["rule"] in words]
+
+
+def test_a_sample_has_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with reference.program_of_bundle():
+        main(["sample", str(reference.BUNDLE), "--seed", "a", "-o", str(tmp_path / "sample.yaml"), "--json"])
+    captured = capsys.readouterr()
+    assert problems("sample", captured.out) == []
+    assert json.loads(captured.out)["cells"] and "SAMPLE DRAWN" in captured.err
 
 
 def test_a_rebuilt_benchmark_has_its_schema() -> None:

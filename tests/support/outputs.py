@@ -203,6 +203,7 @@ CONCLUSION = record(
         "exit_status": COUNT,
     }
 )
+JOURNAL = record({"events": COUNT, "head": TEXT, "nonce": TEXT})
 VERIFIED = record(
     {
         "format": {"const": 1},
@@ -215,7 +216,7 @@ VERIFIED = record(
         "bytes": COUNT,
         "made_by": TEXT,
         "signed_by": null_or(record({"identity": TEXT, "key": TEXT})),
-        "journal": record({"events": COUNT, "head": TEXT, "nonce": TEXT}),
+        "journal": JOURNAL,
         "coverage": with_meaning(
             record({"head": null_or(COUNT), "stamp": null_or(COUNT), "covered_runs": COUNT, "runs": COUNT}),
             "how many of the runs that ended are covered by a journal head, and by a time stamp; null: by none",
@@ -311,6 +312,82 @@ OUTPUTS: dict[str, tuple[str, Schema]] = {
                 "format": {"const": 1},
                 "decisions": with_meaning(array_of(OPEN_DECISION), "those that were open"),
                 "accepted": with_meaning(array_of(TEXT), "ids of those that were accepted now"),
+            }
+        ),
+    ),
+    "run": (
+        "campaign run --json, campaign rerun --json",
+        record(
+            {
+                "format": {"const": 1},
+                "campaign": TEXT,
+                "results": with_meaning(TEXT, "the directory of the results"),
+                "jobs": with_meaning(array_of(TEXT), "ids of those in Slurm"),
+                "rows": with_meaning(array_of(ROW), "of the cells that were chosen"),
+                "decision": with_meaning(null_or(DECISION), "null with --detach, and if only some cells were chosen"),
+                "exit_status": COUNT,
+            }
+        ),
+    ),
+    "report": (
+        "campaign report --json",
+        record(
+            {
+                "format": {"const": 1},
+                "campaign": TEXT,
+                "page": with_meaning(TEXT, "its path; the other files are next to it"),
+                "pdf": null_or(TEXT),
+                "decision": DECISION,
+                "exit_status": COUNT,
+            }
+        ),
+    ),
+    "fill": (
+        "campaign fill --json",
+        record(
+            {
+                "format": {"const": 1},
+                "form": TEXT,
+                "output": TEXT,
+                "origins": with_meaning(TEXT, "the file that says where each number is from"),
+                "cells": with_meaning(
+                    array_of(record({"cell": TEXT, "result": TEXT, "written": TEXT, "left_empty": TEXT})),
+                    "the columns of `origins`; `left_empty`: why a cell is",
+                ),
+                "exit_status": COUNT,
+            }
+        ),
+    ),
+    "bundle": (
+        "campaign bundle --json",
+        record(
+            {
+                "format": {"const": 1},
+                "bundle": TEXT,
+                "files": COUNT,
+                "campaign": TEXT,
+                "attempts": with_meaning(COUNT, "with their raw output"),
+                "left_out": with_meaning(COUNT, "attempts that are only listed"),
+                "journal": null_or(JOURNAL),
+                "results": with_meaning(mapping_of(COUNT), "number of results of each status"),
+                "exit_status": COUNT,
+            }
+        ),
+    ),
+    "sample": (
+        "campaign sample --json",
+        record(
+            {
+                "format": {"const": 1},
+                "bundle": TEXT,
+                "sample": with_meaning(TEXT, "the new campaign file"),
+                "seed": TEXT,
+                "aims": record({"honest": NUMBER, "inflation": NUMBER, "share": NUMBER, "power": NUMBER}),
+                "design": record({"cells": COUNT, "repetitions": COUNT, "limit": NUMBER}),
+                "repetitions": COUNT,
+                "cells": with_meaning(array_of(TEXT), "those that were drawn"),
+                "decision": DECISION,
+                "exit_status": COUNT,
             }
         ),
     ),
