@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from campaign.core.findings import Finding
 from campaign.core.records import Record
+from campaign.judge.findings import missing_output_form, unchecked
 from campaign.judge.timing import RATE, phase_s
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
@@ -20,9 +22,9 @@ STARTED_AGAIN = (
 )
 
 
-def printed_times(case: Case) -> tuple[dict[str, float], str]:
-    """When the benchmark began and ended according to the output, by the clock of the job's first node; and why that is
-    unknown.
+def printed_times(case: Case) -> tuple[dict[str, float], Finding | None]:
+    """When the benchmark began and ended according to the output, by the clock of the job's first node; or that this is
+    not checked.
     """
     observation, environment = case.observation, case.evidence.environment
     names = case.observation.node_names or case.placement
@@ -34,10 +36,10 @@ def printed_times(case: Case) -> tuple[dict[str, float], str]:
     zone = _zone_s(environment, names[:1])
     if clock and zone is None:
         unclear = "timestamps in the output have no time zone, and the nodes' time zone was not recorded"
-        return exact, "" if exact else unclear
+        return exact, None if exact else unchecked(unclear)
     # An output with both kinds of times has two clocks that must be right.
     local = {f"printed {name}" if name in exact else name: time - (zone or 0) - offset for name, time in clock.items()}
-    return exact | local, "" if exact or local else "no timestamp in the output"
+    return exact | local, None if exact or local else missing_output_form(case)("no timestamp in the output")
 
 
 def clock_set_s(case: Case) -> float:

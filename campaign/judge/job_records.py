@@ -73,7 +73,7 @@ def check_times(case: Case) -> Iterator[Finding]:
     window, back_s = (completion.started, completion.ended), set_back_s(case)
     output_times, unclear = printed_times(case)
     if unclear:
-        yield unchecked(unclear)
+        yield unclear
     for name, time in output_times.items():
         values: dict[str, Value] = {"job in facts.jsonl": window, "output": time}
         yield from disagreement(name, values, TOLERANCE_S + back_s, "outside the run: the output's {what}")

@@ -9,8 +9,10 @@ from pathlib import Path
 from string import Formatter
 
 import campaign
-from campaign.core.findings import Severity
+from campaign.core.findings import Move, Severity
 from campaign.judge.findings import at_full_size, note, unchecked, violation
+from campaign.judge.job_records import check_times
+from tests.judge.cases.environment import case, external
 
 PACKAGE = Path(campaign.__file__).parent
 OTHERS = {"about", "operation"}  # what else a form is given by name
@@ -41,6 +43,14 @@ def test_a_rehearsal_notes_what_a_finding_is_at_full_size() -> None:
     assert (finding.severity, finding.at_full, finding.message) == (Severity.INFO, Severity.ERROR, "create is short")
     assert at_full_size(violation, full=True)("x").severity is Severity.ERROR
     assert not unchecked("x").checked
+
+
+def test_times_that_outputs_of_a_program_never_have_are_not_the_vendors_to_supply() -> None:
+    silent = {"began": None, "ended": None, "began_local": None, "ended_local": None}
+    (of_another,) = check_times(external(program="fio-3.33", **silent))
+    (of_the_built_in,) = check_times(case(program="campaign bench 0.3.0", **silent))
+    assert of_another.message == of_the_built_in.message == "no timestamp in the output"
+    assert (of_another.move, of_the_built_in.move) == (Move.NOBODY, Move.VENDOR)
 
 
 def wordings() -> Iterator[tuple[str, str, set[str]]]:
