@@ -243,7 +243,9 @@ def check_build_flags(submission: Submission) -> Iterator[Finding]:
     category = submission.pack.build
     if category is None or not category.flags.has_patterns:
         return
-    used = {program.sha256 for case in finished_cases(submission) for program in case.programs}
+    used = {program.sha256 for case in finished_cases(submission) for program in case.programs} or {
+        *submission.programs
+    }
     builds = [build for build in submission.sources.builds if not used or build.binary_sha256 in used]
     if not any(build.flags for build in builds):
         yield unchecked("flags of the build not recorded", clause=category.clause)

@@ -513,6 +513,16 @@ EXAMPLES: list[Example] = [
         "none of -Ofast",
         "-Ofast",
     ),
+    compliant(
+        "SRC-07",
+        "before a run, forbidden flags of a build that would not run",
+        replace(
+            in_category(sourced()),
+            results=(),
+            programs=(BINARY,),
+            sources=Sources(builds=(BUILD, replace(BUILD, binary_sha256=OTHER, flags="-Ofast"))),
+        ),
+    ),
     unchecked("SRC-07", "flags that are not recorded", in_category(sourced(), "")),
     broken(
         "SRC-04",
