@@ -14,9 +14,11 @@ from campaign.core import formula
 from campaign.core.columns import Column
 from campaign.core.formula import Value
 from campaign.core.runs import Status, matches
+from campaign.judge.conditions import line_values
 from campaign.judge.submission import Submission
 from campaign.report.compare.offers import Offer
 from campaign.report.origins import describe_origin
+from campaign.results.case import valid_by_line
 from campaign.results.fact_values import fact_values
 from campaign.statistics import intervals
 
@@ -93,10 +95,12 @@ def _fact_figures(part: str, submission: Submission, pattern: str) -> Iterator[F
     rows = [row for row in submission.rows if matches("/".join((part, *row.cell.line)), runs_pattern)]
     origins = {row.origin for row in rows}
     figures: dict[Value | None, Figure] = {}
+    valid = valid_by_line(submission.results)
     for case in submission.results:
         if case.subject in origins:
-            value, run = fact_values(case, [fact]).get(fact), case.run
-            name = "/".join((part, run.target, run.launch, run.files, fact))
+            line = (case.run.target, case.run.launch, case.run.files)
+            value = (fact_values(case, [fact]) | line_values(submission, valid.get(line, ()))).get(fact)
+            name = "/".join((part, *line, fact))
             origin = f"recorded of {case.subject}"
             figures.setdefault(value, FactFigure(name, value, facts.BY_NAME[fact].unit, "not recorded", origin, 0.0))
     yield from figures.values()

@@ -16,6 +16,7 @@ from campaign.judge.compliance import ClauseState
 from campaign.judge.submission import Submission
 from campaign.report.rfp_judgement import RfpJudgement, judge_rfp
 from campaign.report.rfp_response import judgement_text, rfp_questions
+from tests.judge.cases.sources import BUILD, sourced
 from tests.judge.cases.submissions import good_submission
 
 RFP = """
@@ -175,6 +176,18 @@ def test_a_condition_may_ask_for_an_explanation_which_the_buyer_accepts(tmp_path
         "a smaller system",
     )
     assert (accepted_finding.open, accepted_finding.undecided, accepted_finding.waived) == (False, False, "A. Buyer")
+
+
+def test_facts_of_all_repetitions_and_of_builds_are_figures(tmp_path: Path) -> None:
+    submission = sourced(builds=(replace(BUILD, mpi="Open MPI 4.1"),))
+    figures = 'figures:\n  repetitions: first/*/max/*/n\n  mpi: "first/*/*/*/software.mpi"'
+    further = requires("repetitions == 1").replace(
+        "requires:", 'requires:\n  - {holds: mpi == "Open MPI 4.1", clause: "6"}'
+    )
+    (tmp_path / "rfp.yaml").write_text(
+        RFP.replace("MANDATORY", "false").replace("figures:", figures) + further.replace("'", '"')
+    )
+    assert judge_rfp(rfps.load(tmp_path / "rfp.yaml"), {"first": submission}, {}, lambda _: {}).findings == ()
 
 
 def test_a_violation_is_not_explained_away(tmp_path: Path) -> None:
