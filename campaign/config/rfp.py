@@ -205,12 +205,14 @@ def unknown_words(pack: RulePack, words: Sequence[str]) -> Iterator[tuple[str, l
     has.
     """
     of_pack = (
-        [launch.id for launch in pack.launch],
+        [f"{launch.id}-*" if launch.series else launch.id for launch in pack.launch],
         [files.id for files in pack.files],
         [operation.id for operation in pack.operations],
     )
     for word, ids in zip(words, of_pack, strict=True):
-        swept = [re.sub(r"\{[^}]*\}", "*", id) for id in ids]  # over values that the campaign decides
+        swept = [
+            re.sub(r"\{[^}]*\}", "*", id) for id in ids
+        ]  # as members of a series: by values that the campaign decides
         if not fnmatch.filter(ids, word) and not any(fnmatch.fnmatchcase(word, swept_id) for swept_id in swept):
             yield word, ids
 

@@ -94,3 +94,16 @@ def test_a_category_of_builds_that_the_pack_does_not_have_is_refused(tmp_path: P
     (tmp_path / "rfp.yaml").write_text(RFP.replace("version: 1, title", "build: baseline, title"))
     with pytest.raises(InputError, match=r"parts\[0\].build: found baseline; allowed: none; remove the key"):
         rfp.load_with_packs(tmp_path / "rfp.yaml")
+
+
+def test_a_figure_names_a_member_of_a_series_and_not_the_series(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "id: own\nversion: 1\nextends: stream\n"
+        'launch: [{id: scale, title: "{nodes}", clause: practice, nodes: powers of two, processes_per_node: 1}]\n'
+    )
+    text = "id: one\nversion: 1\ntitle: One\nparts: [{id: a, pack: own.yaml}]\nfigures: {last: a/*/scale-4/*/triad}\n"
+    (tmp_path / "rfp.yaml").write_text(text)
+    rfp.load_with_packs(tmp_path / "rfp.yaml")
+    (tmp_path / "rfp.yaml").write_text(text.replace("scale-4", "scale"))
+    with pytest.raises(InputError, match=r"figures\.last: own has no scale; did you mean scale-\*\?"):
+        rfp.load_with_packs(tmp_path / "rfp.yaml")
