@@ -309,7 +309,9 @@ def _check_condition(entry: Values, names: Sequence[str], pack: Values) -> str:
     sets = {*series, *ids(pack, "sweeps")}
     names = [name for name in names if formula.aggregated_name(name) not in sets]
     for name in names:
-        if not any(output_check.can_coincide(name, result) for result in (*printed_names, *operations)):
+        if formula.aggregated_name(name) in operations:
+            entry.problem(f"found {name}; allowed: beside `over: repetitions` or `over: nodes`", "holds")
+        elif not any(output_check.can_coincide(name, result) for result in (*printed_names, *operations)):
             entry.require(name, [*own_names, *facts.BY_NAME], "holds", allowed=facts.allowed_text(own_names))
     on_results = not {*names} <= {*facts.KNOWN_BEFORE, facts.MOVED, *variables}
     if on_results and facts.MOVED in names:
