@@ -26,7 +26,8 @@ from campaign.judge.compliance import count_states
 from campaign.report import causes, clauses, decision, notes, origins, table
 from campaign.report.contents import PROJECTIONS, Contents
 from campaign.report.findings_view import GROUPS, finding_json, group_number
-from campaign.report.plots import svg
+from campaign.report.plots import attempts, figures, svg
+from campaign.report.plots.drawing import DrawnPlot
 from campaign.report.plots.kinds import Picture
 from campaign.results.cells import Row
 from campaign.results.source.modifications import Section
@@ -41,6 +42,7 @@ def page_html(
     pictures: Mapping[str, Sequence[Picture]],
     models: Mapping[str, contention.ContentionFit],
     searches: Sequence[Mapping[str, Any]],
+    jobs: DrawnPlot | None,
 ) -> str:
     """`directory` is where the page will be."""
     from markupsafe import Markup
@@ -74,6 +76,10 @@ def page_html(
         overview=_overview(rows, campaign.targets, pack, numbers),
         models=models,
         searches=searches,
+        jobs=jobs,
+        jobs_title=attempts.TITLE,
+        plot_columns=figures.COLUMNS,
+        plot_figures=figures.plot_figures,
         # svg escapes every text that it is given.
         panel_svg=lambda panel: Markup(svg.panel_svg(panel)),
         key_svg=lambda key: Markup(svg.key_svg(key)),

@@ -23,7 +23,7 @@ from campaign.plan import adaptive
 from campaign.report import page, table
 from campaign.report.contents import Contents
 from campaign.report.findings_view import check_text, findings_json
-from campaign.report.plots import kinds
+from campaign.report.plots import attempts, kinds
 from campaign.report.plots.searches import search_plot
 from campaign.report.workbook.write import workbook
 from campaign.statistics import contention
@@ -47,6 +47,9 @@ def write_report(directory: Path, contents: Contents) -> Path:
             )
             for target in contents.campaign.targets
         }
+        jobs = attempts.attempts_plot(contents.attempts, contents.results)
+        if jobs:
+            kinds.write_plot(directory / attempts.FILE, attempts.TITLE, jobs)
         summaries = _search_summaries(directory, contents)
         models = {
             picture.file.removesuffix(".svg") + (f" ({name})" if name else ""): fit
@@ -59,7 +62,7 @@ def write_report(directory: Path, contents: Contents) -> Path:
         path = directory / "table.xlsx"
         outputs.write_in_directory(path, workbook(path, contents))
         path = directory / "index.html"
-        outputs.write_in_directory(path, page.page_html(directory, contents, pictures, models, summaries))
+        outputs.write_in_directory(path, page.page_html(directory, contents, pictures, models, summaries, jobs))
     return path
 
 

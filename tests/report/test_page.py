@@ -99,7 +99,7 @@ def test_the_plots_fit_and_their_smallest_text_is_readable(tab: Tab) -> None:
         "  const cut = texts.filter(text => text.left < box.left || text.right > box.right + 1).length;"
         "  return {right: box.right, scale: box.width / one.viewBox.baseVal.width, cut};})"
     )
-    assert len(plots) == 3 + 3 + 4  # the map of all results, bars, lines
+    assert len(plots) == 3 + 3 + 4 + 1  # the map of all results, bars, lines, jobs
     for plot in plots:
         assert plot["right"] <= tab.get("innerWidth")
         assert plot["cut"] == 0
@@ -109,7 +109,7 @@ def test_the_plots_fit_and_their_smallest_text_is_readable(tab: Tab) -> None:
 def test_the_plots_name_processes_and_nodes(tab: Tab) -> None:
     texts = tab.get("[...document.querySelectorAll('.panels > svg')].map(one => one.textContent + one.ariaLabel)")
     assert all("1 × 1" in text and "8 × 2" in text and "32 × 4" in text for text in texts[3:6])
-    assert [re.findall(r"\d+ process\w* × \d nodes?$", text) for text in texts[6:]] == [
+    assert [re.findall(r"\d+ process\w* × \d nodes?$", text) for text in texts[6:10]] == [
         ["1 process × 1 node"], ["4 processes × 1 node"], ["8 processes × 2 nodes"], ["32 processes × 4 nodes"],
     ]  # fmt: skip
 
@@ -309,7 +309,7 @@ def test_in_print_two_plots_stand_beside_each_other_on_a_sheet_of_a4(browser: Br
     tab.get("document.body.style.width = '182mm'")  # without the margins
     panels = "[...document.querySelectorAll('.panels')]"
     tops = tab.get(f"{panels}.map(one => [...one.children].map(each => each.getBoundingClientRect().top))")
-    assert [len(top) - len(set(top)) for top in tops] == [1, 1, 2]  # of 3 panels twice, and of 4
+    assert [len(top) - len(set(top)) for top in tops] == [1, 1, 2, 0]  # of 3 panels twice, of 4, and of 1
     tab.close()
 
 

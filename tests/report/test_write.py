@@ -113,7 +113,7 @@ def test_the_page_of_a_campaign_that_went_through_everything(tmp_path: Path) -> 
 def test_every_form_of_the_table_is_written(tmp_path: Path) -> None:
     write_report(tmp_path, contents(eventful_results()))
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "findings.json", "findings.txt", "index.html", "scratch-results.svg",
+        "findings.json", "findings.txt", "index.html", "jobs.svg", "scratch-results.svg",
         "table.csv", "table.json", "table.txt", "table.xlsx",
     ]  # fmt: skip
     assert len(json.loads((tmp_path / "table.json").read_text())) == 36
@@ -133,7 +133,10 @@ def test_plots_are_files_and_part_of_the_page(tmp_path: Path) -> None:
     page = Page(write_report(tmp_path, contents(with_plot())))
     assert (tmp_path / "scratch-rates.svg").exists()
     panels = [attributes for tag, attributes in page.tags if tag == "svg" and attributes.get("role") == "group"]
-    assert [panel["aria-label"] for panel in panels] == 2 * ["files in shared dir", "files in own dirs", "One file"]
+    assert [panel["aria-label"] for panel in panels] == [
+        *2 * ["files in shared dir", "files in own dirs", "One file"],
+        "Attempts by node",
+    ]
     assert ("figcaption", {}) in page.tags and "Rates" in page.text
 
 

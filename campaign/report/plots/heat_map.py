@@ -56,14 +56,16 @@ def _panel(
     operations = list(dict.fromkeys(row.cell.operation for row in rows))
     titles = {operation.id: operation.title for operation in pack.operations}
     launches = [drawing.fold_title(launch.title, WIDTH // 7) for launch in pack.launch]
-    ticks = tuple((-number - 0.5, titles[operation][:9]) for number, operation in enumerate(operations))
+    ticks = tuple((-number - 0.5, titles[operation]) for number, operation in enumerate(operations))
+    left = shapes.left_margin(titles[operation] for operation in operations)
     return shapes.Panel(
         drawing.without_total(title),
         shapes.axis_of_groups(launches),
         shapes.Axis(-float(len(operations)), 0.0, ticks),
         tuple(_tiles(pack, operations, rows, ratios, parts)),
-        width=shapes.LEFT + shapes.RIGHT + WIDTH * len(launches),
+        width=left + shapes.RIGHT + WIDTH * len(launches),
         height=HEIGHT * len(operations),
+        left=left,
     )
 
 

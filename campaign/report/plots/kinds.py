@@ -75,11 +75,13 @@ def bars(figure: drawing.Drawing) -> drawing.DrawnPlot | None:
     y = shapes.value_axis([row.value for row in rows if row.value is not None], figure.units())
     drawn = tuple(_bar_panel(figure, panel, groups, y) for panel in panels_with_bars)
     remarks = list(figure.remarks)
-    remarks += ["pale: counted by the benchmark; full: actual"] if any(map(drawing.actual_rate, rows)) else []
+    counted = "hollow" if y.log else "pale"
+    remarks += [f"{counted}: counted by the benchmark; full: actual"] if any(map(drawing.actual_rate, rows)) else []
     remarks += ["m: measures memory"] if any(measures_memory(row, pack) for row in rows) else []
     titles = [figure.title(template) for template in figure.plot.operations]
-    legend = tuple(shapes.Key(title, shapes.colour(number), series=number) for number, title in enumerate(titles))
-    description = f"Bars of {figure.units()}; {len(drawn)} panels of {len(groups)} groups, {', '.join(titles)} in each."
+    kind = "points" if y.log else "bar"
+    legend = tuple(shapes.Key(title, shapes.colour(number), kind, number) for number, title in enumerate(titles))
+    description = f"{figure.units()}; {len(drawn)} panels of {len(groups)} groups, {', '.join(titles)} in each."
     return drawing.DrawnPlot(drawn, description, legend, tuple(remarks))
 
 

@@ -89,6 +89,17 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A bar from one value of the x axis to another, at a place on the y axis."""
+
+    y: float
+    low: float
+    high: float
+    colour: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
 class Upright:
     """A line from the bottom to the top."""
 
@@ -144,7 +155,7 @@ class Tile:
         return shade(self.part), "#ffffff" if self.part < 0.55 else "#111111"
 
 
-Mark = Bar | Line | Interval | Dot | Upright | Raster | Tile
+Mark = Bar | Line | Interval | Dot | Span | Upright | Raster | Tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +195,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A line of the legend. `kind`: bar | line | points | upright."""
+    """A line of the legend. `kind`: bar | line (with points) | curve (without) | points | upright."""
 
     label: str
     colour: str
@@ -199,7 +210,7 @@ def shortest(value: float) -> str:
 
 def left_margin(labels: Iterable[str]) -> int:
     """The room that labels need before a y axis."""
-    return max(LEFT, 12 + round(LETTER * max(map(len, labels))))
+    return max(LEFT, 12 + round(LETTER * max(map(len, labels), default=0)))
 
 
 def axis_of_groups(labels: Sequence[str], title: str = "") -> Axis:

@@ -28,10 +28,16 @@ def test_all_points_are_drawn_with_the_chosen_count() -> None:
     drawn = searches.search_plot(progress, "ops/s")
     assert drawn is not None
     assert [key.label for key in drawn.legend] == [
-        "runs of the search", "confirmation runs", "chosen: 4 processes on 1 node",
+        "median of each count", "runs of the search", "confirmation runs", "chosen: 4 processes on 1 node",
     ]  # fmt: skip
     (panel,) = drawn.panels
-    assert sum(len(mark.points) for mark in panel.marks if isinstance(mark, Line)) == len(progress.points)
+    lines = [mark for mark in panel.marks if isinstance(mark, Line)]
+    assert sum(len(line.points) for line in lines if not line.joined) == len(progress.points)
+    (curve,) = [line for line in lines if line.joined]
+    assert [(count, round(rate)) for count, rate in curve.points] == sorted(
+        {(float(run.processes), float(min(run.processes, 4))) for run in progress.points}
+    )
+    assert panel.x.log and panel.y.log
     assert [mark.x for mark in panel.marks if isinstance(mark, Upright)] == [4]
     assert panel.y.title == "create (ops/s)"
 
@@ -44,7 +50,7 @@ def test_counts_that_cannot_be_told_apart_are_marked() -> None:
     drawn = searches.search_plot(open_, "ops/s")
     assert drawn is not None
     assert drawn.legend[-1].label == "not told apart: 3 counts"
-    marked = next(mark for mark in drawn.panels[0].marks if isinstance(mark, Line))
+    marked = next(mark for mark in drawn.panels[0].marks if isinstance(mark, Line) and mark.colour == searches.CHOSEN)
     assert [x for x, _ in marked.points] == [geometry.processes for geometry in geometries]
 
 
