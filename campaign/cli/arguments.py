@@ -19,6 +19,8 @@ EPILOG = """exit status:
 5    verify: as 4, for a rehearsal
 130  interrupted (submitted jobs go on; 'campaign run' again continues)
 
+--color auto, always or never, of every verb: auto, the default, colours texts on a terminal, without NO_COLOR.
+
 An output that exists is overwritten only with --force, and a file that the command reads never; - is standard output.
 
 CELL is target/launch/files/operation; * matches any text: 'scratch/node/*/*'"""

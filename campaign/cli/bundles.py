@@ -140,7 +140,7 @@ def _print_part(
     if is_shown and arguments.details:
         submission = verified.evaluation.submission
         rows, campaign, pack = submission.rows, submission.campaign, submission.pack
-        print(f"\n{table.table_text(rows, campaign, pack, 'simple', columns(), details=True)}")
+        show(f"\n{table.table_text(rows, campaign, pack, 'simple', columns(), details=True)}")
     if output := place_of(arguments.output, part if is_of_several else ""):
         bundle_directory = bundle_of_part(arguments.bundle, part)
         path = write_report(output, verify_text.report_contents(verified, verified.evaluation, bundle_directory))
@@ -412,7 +412,7 @@ def accept(arguments: argparse.Namespace) -> int:
     block = acceptance.parts_decision(outcomes, blocks, *typed_files)
     if verified.is_response and style not in ONE_FILE:
         show(f"{decision.decision_text(block, columns())}\n")
-    write_table(join_parts(style, verified.rfp, tables, decision=asdict(block)), arguments)
+    write_table(join_parts(style, verified.rfp, tables, decision=asdict(block)), arguments, style)
     for part, outcome in outcomes.items():
         if texts := list(acceptance.condition_texts(outcome)):
             heading = [f"part {part}:"] if verified.is_response else []

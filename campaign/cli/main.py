@@ -19,6 +19,7 @@ from typing import Any, TextIO
 from campaign.cli.arguments import check_verb, first_steps, parser
 from campaign.cli.output import check_outputs, prepare_outputs, say
 from campaign.cli.step_line import VERBS, show_steps
+from campaign.cli.terminal import choose_colours
 from campaign.core import users, waiting
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, USAGE, CampaignError, is_full
 
@@ -65,6 +66,7 @@ def _run_verb(words: Sequence[str]) -> int:
             return USAGE
         check_verb(*words)
         arguments = parser().parse_args(words)
+        choose_colours(arguments.color)
         notices = (lambda _: None) if "--json" in words else say  # nobody reads messages beside data
         steps = show_steps(sys.stderr) if words[0] in VERBS else nullcontext()
         with prepare_outputs(arguments), waiting.replace_listener(notices), steps:

@@ -16,6 +16,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
+from campaign.cli.terminal import with_colours
 from campaign.core import outputs
 from campaign.core.errors import INCOMPLETE, OK, InputError
 
@@ -61,12 +62,12 @@ def _fold(line: str, width: int) -> str:
 
 def show(text: str) -> None:
     """Print on standard output."""
-    print(fold_to_terminal(text, sys.stdout))
+    print(with_colours(fold_to_terminal(text, sys.stdout), sys.stdout))
 
 
 def say(text: str) -> None:
     """Print on standard error."""
-    print(fold_to_terminal(text, sys.stderr), file=sys.stderr, flush=True)
+    print(with_colours(fold_to_terminal(text, sys.stderr), sys.stderr), file=sys.stderr, flush=True)
 
 
 def table_format(arguments: argparse.Namespace) -> str:
@@ -94,9 +95,9 @@ def table_format(arguments: argparse.Namespace) -> str:
     return style
 
 
-def write_table(text: str, arguments: argparse.Namespace) -> None:
+def write_table(text: str, arguments: argparse.Namespace, style: str) -> None:
     """Write or print a table in the format of `table_format`. Raises what `outputs.write` does."""
-    write(with_decimals(text, arguments), arguments.output, arguments)
+    write(with_decimals(text, arguments), arguments.output, arguments, style=style)
 
 
 def with_decimals(text: str, arguments: argparse.Namespace) -> str:
@@ -169,15 +170,19 @@ def check_outputs(arguments: argparse.Namespace) -> None:
             outputs.check_directory(path, arguments.force)
 
 
-def write(content: str | bytes, output: Path | None, arguments: argparse.Namespace, remark: str = "") -> None:
-    """Write an output, and say so with a remark; or print it. Raises what `outputs.write` does."""
+def write(
+    content: str | bytes, output: Path | None, arguments: argparse.Namespace, remark: str = "", style: str = ""
+) -> None:
+    """Write an output, and say so with a remark; or print it, with colours in the style of text that people read.
+    Raises what `outputs.write` does.
+    """
     if output is not None and output != STANDARD_OUTPUT:
         outputs.write(output, content, arguments.force)
         (say if getattr(arguments, "json", False) else show)(f"wrote {output}{remark}")
         return
     stream = _stdout[0] if _stdout else sys.stdout
     if isinstance(content, str):
-        stream.write(content)
+        stream.write(with_colours(content, stream) if style == "simple" else content)
     else:
         stream.flush()
         stream.buffer.write(content)

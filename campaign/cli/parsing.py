@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from campaign.cli.terminal import AUTO, CHOICES
+
 MEANT_OPTIONS = {"--cell": "--only", "--cells": "--only"}
 
 
@@ -120,6 +122,7 @@ def add_verb(verbs: argparse._SubParsersAction[Any], listed: Verb, full_name: st
                 outputs[action.dest] = option.writes
             if option.per_part:
                 checked_by_verb.add(action.dest)
+    verb.add_argument("--color", choices=CHOICES, default=AUTO, help=argparse.SUPPRESS)  # in the help of the program
     return verb
 
 

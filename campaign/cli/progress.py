@@ -6,7 +6,6 @@ Everything, with each change of a run's state, is also written to `run.log` besi
 from __future__ import annotations
 
 import errno
-import os
 import re
 import sys
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 from campaign.cli.output import fold_to_terminal, show
+from campaign.cli.terminal import can_redraw, is_coloured, with_colours
 from campaign.core.grouping import grouped
 from campaign.core.runs import Attempt, Geometry, Run, State
 from campaign.core.units import digits, format_duration, plural
@@ -48,11 +48,6 @@ def display(root: Path, verbose: bool = False, quiet: bool = False, stream: Text
     return (Live if can_redraw(terminal) and not quiet else Lines)(terminal, Log(root), level)
 
 
-def can_redraw(stream: TextIO) -> bool:
-    """Whether it is a terminal that moves its cursor."""
-    return stream.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
-
-
 @contextmanager
 def redrawn_text(stream: TextIO) -> Iterator[Callable[[str], None]]:
     """Gives what shows a text on a terminal in place of the one before; at the end nothing of it remains."""
@@ -61,7 +56,7 @@ def redrawn_text(stream: TextIO) -> Iterator[Callable[[str], None]]:
     from rich.text import Text
 
     with RichLive(console=Console(file=stream), auto_refresh=False, transient=True) as live:
-        yield lambda text: live.update(Text(text), refresh=True)
+        yield lambda text: live.update(Text.from_ansi(with_colours(text, stream)), refresh=True)
 
 
 def _has_ended(last: Attempt | None) -> bool:
@@ -177,7 +172,7 @@ class Lines:
 
     def _print(self, text: str) -> None:
         with _closed_terminal():
-            print(text, file=self._stream, flush=True)
+            print(with_colours(text, self._stream), file=self._stream, flush=True)
 
     def show(self, progress: Progress) -> None:
         if progress.runs is not self._runs:
@@ -267,14 +262,16 @@ class Live(Lines):
         from rich.console import Console
         from rich.live import Live as RichLive
 
-        self._console = Console(file=stream)
+        self._console = Console(file=stream, no_color=not is_coloured(stream))
         self._live = RichLive(console=self._console, refresh_per_second=4, transient=True)
         self._live.start()
         self._began = time.monotonic()
 
     def _print(self, text: str) -> None:
+        from rich.text import Text
+
         with _closed_terminal():
-            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self._console.print(Text.from_ansi(with_colours(text, self._stream)), soft_wrap=True)
 
     def show(self, progress: Progress) -> None:
         super().show(progress)

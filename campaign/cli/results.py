@@ -74,11 +74,11 @@ def print_table(arguments: argparse.Namespace) -> int:
         if isinstance(content, str) and is_one_file:
             selection.texts[part] = content
         else:
-            write(content, places[part], arguments)
+            write(content, places[part], arguments, style=style)
         selection.statuses.append(rows_exit_status(submissions[part].rows))
     judgement = rfp_response.judge_response(selection.response, submissions)
     if is_one_file:
-        write_table(selection.joined_text(judgement), arguments)
+        write_table(selection.joined_text(judgement), arguments, style)
     elif arguments.clauses and selection.response and judgement.clauses:
         show(f"\n{clauses.matrix_text(judgement.clauses, selection.response.rfp.title, style, columns())}")
     elif not arguments.clauses and (text := rfp_response.judgement_text(judgement, columns())):
@@ -227,14 +227,18 @@ def check(arguments: argparse.Namespace) -> int:
 def _findings_text(
     arguments: argparse.Namespace, submission: Submission, block: decision.DecisionBlock, junit_file: Path | None
 ) -> str:
-    """The findings about a campaign as JSON, or as text with its decision; also written for CI."""
+    """The findings about a campaign as JSON, or as text with its decision, which is last on a terminal, so that it
+    remains on the screen; also written for CI.
+    """
     if junit_file:
         text = junit.junit_document(submission.campaign.name, [junit.campaign_suite(submission)])
         write(text, junit_file, arguments)
     if arguments.json:
         return findings_view.findings_json(submission.pack, submission.all_findings, ascii_only=True)
     questions = clauses.open_questions(compliance_matrix(submission))
-    return "\n".join([findings_view.check_text(submission, block, columns()), *(["", questions] if questions else [])])
+    texts = [decision.decision_text(block, columns()), findings_view.checked_text(submission, columns())]
+    texts += [questions] * bool(questions)
+    return "\n\n".join([*texts[1:], texts[0]] if sys.stdout.isatty() else texts)
 
 
 def _check_status(submission: Submission) -> int:
@@ -302,7 +306,7 @@ def compare(arguments: argparse.Namespace) -> int:
         for part, comparison in comparisons.items()
     }
     scored = [scores.compute_scores(rfp, scores.offer_figures(parts)) for _, parts in offers] if rfp else []
-    write_table(rfp_response.comparison_text(style, rfp, texts, paths, scored), arguments)
+    write_table(rfp_response.comparison_text(style, rfp, texts, paths, scored), arguments, style)
     is_complete = comparisons and all(parts.keys() >= first.keys() for _, parts in offers)
     return OK if is_complete and all(comparison.passed for comparison in comparisons.values()) else INCOMPLETE
 

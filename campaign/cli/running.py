@@ -18,6 +18,7 @@ from typing import Any
 from campaign.cli import progress, queues
 from campaign.cli.output import columns, rows_exit_status, say, show, write_document
 from campaign.cli.selection import PartSelection
+from campaign.cli.terminal import can_redraw
 from campaign.config.definition import Definition, open_campaign
 from campaign.core import waiting
 from campaign.core.atomic import locked
@@ -395,7 +396,7 @@ class _States:
 def status(arguments: argparse.Namespace) -> int:
     selection, printed_texts = PartSelection(arguments, "json" if arguments.json else ""), None
     parts, estimates = selection.definitions(), dict[str, TimeEstimate]()
-    is_redrawn = arguments.watch and not arguments.json and progress.can_redraw(sys.stdout)
+    is_redrawn = arguments.watch and not arguments.json and can_redraw(sys.stdout)
     with progress.redrawn_text(sys.stdout) if is_redrawn else nullcontext() as draw:
         while True:
             states = [_states(arguments, part, definition, estimates) for part, definition in parts.items()]

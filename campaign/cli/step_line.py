@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from campaign.cli.terminal import can_redraw
 from campaign.core.steps import display_steps
 
 VERBS = ("collect", "bundle", "verify", "check", "report", "compare")
@@ -19,7 +20,7 @@ _ERASE = "\r\x1b[K"
 @contextmanager
 def show_steps(stream: TextIO) -> Iterator[None]:
     """Within the context, steps are shown on this terminal; nothing on one that cannot erase, or in a file."""
-    if not stream.isatty() or os.environ.get("TERM", "dumb") in ("dumb", "unknown", ""):
+    if not can_redraw(stream):
         yield
         return
     with display_steps(_StepLine(stream).draw):

@@ -102,10 +102,15 @@ class ReportedCause(NamedTuple):
 
 
 def check_text(submission: Submission, block: decision.DecisionBlock, width: int = printing.WIDEST) -> str:
-    """`check`'s output: the decision, the findings, and how many rules are kept."""
+    """The decision, the findings, and how many rules are kept."""
+    return f"{decision.decision_text(block, width)}\n\n{checked_text(submission, width)}"
+
+
+def checked_text(submission: Submission, width: int = printing.WIDEST) -> str:
+    """The findings, and how many rules are kept."""
     pack, findings = submission.pack, submission.all_findings
     text_below = (_clause_meanings(pack, findings), rules_summary(pack, findings))
-    return f"{decision.decision_text(block, width)}\n\n{_rendered(pack, findings, submission.rows, width, text_below)}"
+    return _rendered(pack, findings, submission.rows, width, text_below)
 
 
 def findings_text(

@@ -336,7 +336,7 @@ ON_COMMAND_LINES = (
                   "[--details] [--combined]\n"
                   "                      [--clauses]\n                      FILE\n"
                   "campaign table: error: unknown option --xyzzy; allowed: -h, --help, --part, --format, --decimal, "
-                  "-o, --output, --force, --details, --combined, --clauses"),
+                  "-o, --output, --force, --details, --combined, --clauses, --color"),
     OnCommandLine("two campaign files", "table c.yaml d.yaml",
                   "usage: campaign table [-h] [--part PART] [--format F] [--decimal C] [-o OUT] [--force] "
                   "[--details] [--combined]\n"

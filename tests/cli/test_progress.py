@@ -209,7 +209,7 @@ def test_the_live_display_keeps_a_line_of_every_run_and_gives_the_cursor_back(
             live.show(progress)
             live._live.refresh()
         live.close()
-    text = tty.text()
+    text = re.sub(r"\x1b\[[0-9;]*m", "", tty.text())
     for part in ("job 17 submitted: [3 runs]", "0 of 3 runs finished", "3 of 3 runs finished", "about 3 s left"):
         assert part in text, part
     for part in (*(run.id for run in RUNS), "2 × 4", "create 48230", "pending: Resources", "lost: job 18 is gone"):
