@@ -386,6 +386,8 @@ VERBS = (
                "design needs)"),
         Option("--repetitions", type=int, default=0, metavar="N", help="insist on so many repetitions (default: "
                "what the design needs)"),
+        Option("--sessions", type=int, default=0, metavar="N", help="insist on so many sessions, of different days, in "
+               "which these are measured (default: what the design needs)"),
         Option("--seed", required=True, metavar="TEXT", help="seed of the drawing: publish its hash before the "
                "bundle is submitted, and the seed afterwards"),
         AT_LEAST,

@@ -311,7 +311,7 @@ def draw_sample(arguments: argparse.Namespace) -> int:
 
     demands = verify.Buyer(arguments.signers, rules=arguments.rules, waiver_signers=arguments.waiver_signers)
     aims = sample.parse_aims(arguments.honest, arguments.catch)
-    fixed = designs.Design(arguments.cells, arguments.repetitions, _min_share(arguments))
+    fixed = designs.Design(arguments.cells, arguments.repetitions, _min_share(arguments), arguments.sessions)
     with _open_intact(arguments, demands, NOT_SAMPLED, arguments.rfp) as verified:
         offers = sample.sampled_offers(verified.submissions, arguments.bundle.name)
         files = checked_files(arguments.output, [*offers], verified.is_response, arguments.force)

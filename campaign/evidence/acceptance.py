@@ -38,6 +38,7 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 from campaign.results.store import is_begun
 from campaign.statistics import designs
+from campaign.statistics.offer_noise import Model, Repetitions
 
 MOST_OBJECTIONS = 8
 FILE_KEYS = re.compile(r"inputs\.\d+\.path|rules")  # files that have to be the same, wherever they are
@@ -265,14 +266,73 @@ def decide_cells(
     """
     comparison = compare(offers, Terms(challenge.design.limit, options.reported, not options.reported))
     cells = [cell for cell in comparison.cells[0] if str(cell.cell) in challenge.cells]
-    noises, minimum = sample.noise_by_cell(offers[0]), challenge.design.repetitions
-    fewest = min((number for cell in cells if (number := _repetition_count(cell))), default=minimum)
-    excess = 0.0 if options.reported else _excess_variance(cells, noises, fewest / minimum)
+    stage = _measured_stage(challenge, offers[0], cells)
+    excess = 0.0 if options.reported else stage.excess
+    problem, further = "", challenge.repetitions - stage.size.repetitions
+    if not (options.reported or options.limit) and not stage.is_decided(challenge):
+        lacking = challenge.design.repetitions - challenge.repetitions
+        further = max(further, min(challenge.design.stage, lacking) if lacking > 0 else challenge.design.stage)
+        problem = (
+            f"after {stage.size.repetitions} of {plural(challenge.design.repetitions, 'repetition')}, in "
+            f"{stage.size.sessions} of {plural(challenge.design.sessions, 'session')}, neither is likely enough"
+        )
+    ceilings = challenge.design.ceilings(stage.model)
     column = tuple(
-        _decide_cell(challenge.design, cell, noises[cell.cell], excess, options, reasons.get(cell.cell, ""))
-        for cell in cells
+        _decide_cell(
+            challenge, cell, stage.model.noises[place].sigma, float(ceilings[place]), excess, options, problem,
+            reasons.get(cell.cell, ""),
+        )
+        for place, cell in zip(stage.places, cells, strict=True)
+    )  # fmt: skip
+    further = max(further, math.ceil(excess * challenge.design.repetitions) - stage.size.repetitions)
+    return replace(comparison, cells=(column,)), further
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What was measured of a sample. `places`: of the drawn cells in the model of the bundle's noise; `size`: the
+    repetitions and sessions that each has; `ratios`: logarithms of those that are known, by place; `excess`: the
+    variance of the repetitions relative to what the design assumed, if they are too few for it, otherwise 0.
+    """
+
+    model: Model
+    places: tuple[int, ...]
+    size: designs.Design
+    ratios: Mapping[int, float]
+    excess: float
+
+    def is_decided(self, challenge: sample.Challenge) -> bool:
+        """Whether the design's rule decides on the results that are known."""
+        decisions = designs.decisions(
+            self.model,
+            challenge.aims,
+            challenge.design,
+            self.size,
+            [*self.ratios],
+            [[*self.ratios.values()]],
+        )
+        return not self.ratios or bool(any(decision[0] for decision in decisions))
+
+
+def _measured_stage(challenge: sample.Challenge, first: Offer, cells: Sequence[CellComparison]) -> _Stage:
+    model, comparable = sample.noise_model(first), sample.comparable_cells(first)
+    places = [place for place, entry in enumerate(comparable) if str(entry.cell) in challenge.cells]
+    measured = {place: cell for place, cell in zip(places, cells, strict=True) if cell.ratio and cell.second}
+    repeated = sample.cell_repetitions([cell.second for cell in measured.values() if cell.second])
+    counts = [number for cell in cells if (number := _repetition_count(cell))]
+    sessions = [len(set(repetitions.sessions)) for repetitions in repeated]
+    size = replace(
+        challenge.design,
+        repetitions=min(counts, default=challenge.repetitions),
+        sessions=min(sessions, default=1),
     )
-    return replace(comparison, cells=(column,)), max(0, minimum - fewest, math.ceil(excess * minimum) - fewest)
+    ratios = {
+        place: math.log(cell.ratio) * (-1 if cell.best == "lowest" else 1)
+        for place, cell in measured.items()
+        if cell.ratio
+    }
+    assumed = [model.noises[place].sigma for place in measured]
+    return _Stage(model, tuple(places), size, ratios, _excess_variance(challenge, repeated, assumed, size.repetitions))
 
 
 def _repetition_count(cell: CellComparison) -> int:
@@ -280,38 +340,43 @@ def _repetition_count(cell: CellComparison) -> int:
 
 
 def _excess_variance(
-    cells: Sequence[CellComparison], noises: Mapping[Cell, designs.Noise], relative_count: float
+    challenge: sample.Challenge, repeated: Sequence[Repetitions], assumed: Sequence[float], fewest: int
 ) -> float:
-    """The variance of the sample's repetitions, relative to what the design assumed, if they are too few for it;
-    otherwise 0. `relative_count`: how many they are, relative to the design's.
-    """
-    spreads = [(cell.second.repeated, noises[cell.cell].sigma) for cell in cells if cell.ratio and cell.second]
-    freedom = sum(len(values) - 1 for values, _ in spreads)
+    freedom = sum(repetitions.freedom for repetitions in repeated)
     if not freedom:
         return 0.0
-    excess = sum(sample.sum_of_log_squares(values) / sigma**2 for values, sigma in spreads) / freedom
-    return excess if designs.is_noisier(excess / relative_count, freedom) else 0.0
+    squares = (
+        residual**2 / sigma**2
+        for repetitions, sigma in zip(repeated, assumed, strict=True)
+        for residual in repetitions.residuals
+    )
+    excess = sum(squares) / freedom
+    return excess if designs.is_noisier(excess / max(1, fewest / challenge.design.repetitions), freedom) else 0.0
 
 
 def _decide_cell(
-    design: designs.Design,
+    challenge: sample.Challenge,
     cell: CellComparison,
-    noise: designs.Noise,
+    sigma: float,
+    ceiling: float,
     excess: float,
     options: AcceptanceOptions,
+    open_stage: str,
     reason: str,
 ) -> CellComparison:
-    """The cell with its verdict. `excess`: of `_excess_variance`; `reason`: why the cell has no valid value."""
-    repetitions, minimum, ceiling = _repetition_count(cell), design.repetitions, design.ceiling(noise)
+    """The cell with its verdict. `sigma`: the assumed noise; `open_stage`: why the sample is not decided yet; `reason`:
+    why the cell has no valid value.
+    """
+    repetitions, minimum = _repetition_count(cell), challenge.repetitions
     ratio = cell.reported_ratio if options.reported else cell.ratio
     better = 1 / ratio if ratio and cell.best == "lowest" else ratio
-    problem = ""
+    problem = open_stage
     if cell.verdict in (CellVerdict.NONE, CellVerdict.UNTOLD) or not better:
         problem = f"{cell.second.status if cell.second else cell.reason}: {reason}".rstrip(": ")
     elif repetitions < minimum:
         problem = f"{repetitions} of {plural(minimum, 'repetition')}"
     elif excess:
-        problem = f"repetitions vary by {math.sqrt(excess) * noise.sigma:.1%}; the design assumed {noise.sigma:.1%}"
+        problem = f"repetitions vary by {math.sqrt(excess) * sigma:.1%}; the design assumed {sigma:.1%}"
     elif better > ceiling and not options.allows(FASTER):
         texts = distinct_digits(better, ceiling)
         problem = f"{texts[0]} times the bundle's; noise explains up to {texts[1]} (--allow {FASTER})"

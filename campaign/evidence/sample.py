@@ -21,24 +21,23 @@ from typing import Any
 from campaign.config.values import parse_percent
 from campaign.core import decode
 from campaign.core.errors import InputError
-from campaign.core.grouping import grouped
-from campaign.core.runs import Cell, Status
+from campaign.core.runs import Status
 from campaign.core.strict_yaml import Document, plain, quoted
 from campaign.core.units import plural
 from campaign.judge.submission import Submission
 from campaign.report.compare import offers
 from campaign.report.decision import SAMPLE, YOU, DecisionBlock, Mark, Question, Step
-from campaign.statistics import designs
+from campaign.statistics import designs, intervals, offer_noise
+from campaign.statistics.offer_noise import Model
 
-FORMAT = 2
+FORMAT = 3
 # Keys of a campaign file that describe the machine.
 MACHINE_KEYS = ("slurm", "launcher", "targets", "benchmark")
 MOST_REPETITIONS = 1000  # as a campaign file may have
-ASSUMED_NOISE = 0.05  # noise, if the bundle has too few repetitions
-ENOUGH_REPETITIONS = 6  # repetitions, beyond the first of each cell, that show a noise
 INFLATIONS = (0.2, 0.25, 0.3, 0.4, 0.5, 0.75, 1.0, 2.0, 5.0)  # that are tried in place of one that cannot be shown
 FEW_REPETITIONS = 3  # repetitions of a sample that cannot keep the aims, but show its noise
-LEAST_NOISE = 0.01  # noise; below, two days differ more than two repetitions
+UNKNOWN_NOISE = (0.2, 1.0, 2.0)  # times the assumed one, if the bundle has too few repetitions
+DAYS = (0.0, 0.03, 0.05)  # by which days may differ, for which the error rates are printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,34 +113,24 @@ def draw_cells(offer: offers.Offer, count: int, seed: str) -> list[str]:
     return [name for name in map(str, offer.entries) if name in names]
 
 
-def noise_by_cell(offer: offers.Offer) -> dict[Cell, designs.Noise]:
-    """The noise of each measured cell: that of its target and operation, if their repetitions show it, or that of all
-    cells.
-    """
-    cells = comparable_cells(offer)
-    classes = grouped(((cell.cell.target, cell.cell.operation), cell) for cell in cells)
-    noise_of_all = _pooled_noise(cells) or designs.Noise(math.sqrt(math.log1p(ASSUMED_NOISE**2)), 1)
-    noise_of_class = {name: _pooled_noise(cells_of_class) or noise_of_all for name, cells_of_class in classes.items()}
-    return {
-        cell.cell: replace(noise_of_class[cell.cell.target, cell.cell.operation], repetitions=len(cell.repeated))
+def noise_model(offer: offers.Offer) -> Model:
+    """The noise of the measured cells."""
+    return offer_noise.estimate_noise(cell_repetitions(comparable_cells(offer)))
+
+
+def cell_repetitions(cells: Sequence[offers.OfferedCell]) -> list[offer_noise.Repetitions]:
+    """The repetitions of each cell in their sessions; all are of one, if it is not known when they were measured."""
+    starts = {start for cell in cells for start in cell.started}
+    session_of = dict(zip(starts, intervals.session_numbers([*starts]), strict=True))
+    return [
+        offer_noise.Repetitions(
+            tuple(math.log(value) for value in cell.repeated),
+            tuple(session_of[start] for start in cell.started) or (0,) * len(cell.repeated),
+            cell.cell.target,
+            (cell.cell.target, cell.cell.operation),
+        )
         for cell in cells
-    }
-
-
-def _pooled_noise(cells: Sequence[offers.OfferedCell]) -> designs.Noise | None:
-    """The noise of one repetition, from those of all the cells; None if there are too few of them."""
-    freedom = sum(len(cell.repeated) - 1 for cell in cells)
-    if freedom < ENOUGH_REPETITIONS:
-        return None
-    variance = sum(sum_of_log_squares(cell.repeated) for cell in cells) / freedom
-    return designs.Noise(max(LEAST_NOISE, math.sqrt(variance)), 1)
-
-
-def sum_of_log_squares(values: Sequence[float]) -> float:
-    """The sum of squares of the values' logarithms around their mean."""
-    logarithms = [math.log(value) for value in values]
-    middle = math.fsum(logarithms) / len(logarithms)
-    return sum((value - middle) ** 2 for value in logarithms)
+    ]
 
 
 def design_challenge(offer: offers.Offer, head: str, seed: str, aims: designs.Aims, fixed: designs.Design) -> Challenge:
@@ -150,57 +139,94 @@ def design_challenge(offer: offers.Offer, head: str, seed: str, aims: designs.Ai
         raise InputError(f"--seed {quoted(seed[:80])}: allowed: up to 64 letters, digits and . _ -")
     if not 0 <= fixed.repetitions <= MOST_REPETITIONS:
         raise InputError(f"--repetitions {fixed.repetitions}: allowed: 1 to {MOST_REPETITIONS}")
+    most_sessions = fixed.repetitions or max(designs.REPETITIONS)
+    if not 0 <= fixed.sessions <= most_sessions:
+        raise InputError(f"--sessions {fixed.sessions}: allowed: 1 to {most_sessions}")
     draw_cells(offer, fixed.cells or 1, seed)
-    noises = list(noise_by_cell(offer).values())
-    design, keeps_aims = designs.design(noises, aims, fixed)
+    model = noise_model(offer)
+    design, keeps_aims = designs.design(model, aims, fixed)
     if not keeps_aims and fixed == designs.OPEN:
-        raise InputError(_unreachable_message(noises, aims))
+        raise InputError(_unreachable_message(model, aims))
     if not keeps_aims and not fixed.repetitions:  # the nearest one would have very many
-        design, _ = designs.design(noises, aims, replace(fixed, repetitions=FEW_REPETITIONS))
-    return Challenge(FORMAT, head, seed, aims, design, design.repetitions, tuple(draw_cells(offer, design.cells, seed)))
+        few = replace(fixed, repetitions=FEW_REPETITIONS, sessions=fixed.sessions or 1)
+        design, _ = designs.design(model, aims, few)
+    # What the buyer insists on is measured in as few stages as possible.
+    repetitions = math.ceil(design.repetitions / design.sessions) if fixed.repetitions else design.stage
+    return Challenge(FORMAT, head, seed, aims, design, repetitions, tuple(draw_cells(offer, design.cells, seed)))
 
 
-def _unreachable_message(noises: Sequence[designs.Noise], aims: designs.Aims) -> str:
+def _unreachable_message(model: Model, aims: designs.Aims) -> str:
     """Why no sample keeps the aims, and what one does."""
-    fewest = plural(min(noise.repetitions for noise in noises), "repetition")
+    fewest = plural(min(noise.repetitions for noise in model.noises), "repetition")
     alternative = "no larger inflation that was tried is shown either"
     for larger in (replace(aims, inflation=inflation) for inflation in INFLATIONS if inflation > aims.inflation):
-        design, keeps_aims = designs.design(noises, larger)
+        design, keeps_aims = designs.design(model, larger)
         if keeps_aims:
-            size = f"{design.cells} cells, {plural(design.repetitions, 'repetition')}, limit {design.limit:g}"
+            size = f"{design.cells} cells, {size_text(design)}, limit {design.limit:g}"
             alternative = f"reached: --catch {_catch_text(larger)} ({size})"
             break
     return (
-        f"no sample of the {plural(len(noises), 'measured result')} keeps --honest {100 * aims.honest:g}% and --catch "
-        f"{_catch_text(aims)} at a noise of {_noise_range(noises)} with {fewest} in the bundle; {alternative}; a "
-        "bundle with more repetitions reaches more; or insist on a sample with --cells, --repetitions or --at-least, "
-        "whose true error rates are then printed"
+        f"no sample of the {plural(len(model.noises), 'measured result')} keeps --honest {100 * aims.honest:g}% and "
+        f"--catch {_catch_text(aims)} at a noise of {_noise_range(model)} with {fewest} in the bundle, if days differ "
+        f"by {model.day:.0%}; {alternative}; a bundle with more repetitions in several sessions reaches more; or "
+        "insist on a sample with --cells, --repetitions or --at-least, whose true error rates are then printed"
     )
+
+
+def size_text(design: designs.Design) -> str:
+    sessions = f" in {design.sessions} sessions on different days" if design.sessions > 1 else ""
+    return f"{plural(design.repetitions, 'repetition')} each{sessions}"
 
 
 def _catch_text(aims: designs.Aims) -> str:
     return ",".join(f"{100 * part:g}%" for part in (aims.inflation, aims.share, aims.power))
 
 
-def _noise_range(noises: Sequence[designs.Noise]) -> str:
-    ends = dict.fromkeys(f"{100 * end(noise.sigma for noise in noises):.1f}%" for end in (min, max))
+def _noise_range(model: Model) -> str:
+    ends = dict.fromkeys(f"{100 * end(noise.sigma for noise in model.noises):.1f}%" for end in (min, max))
     return " to ".join(ends)
 
 
 def error_rate_questions(challenge: Challenge, offer: offers.Offer) -> Iterator[Question]:
     """The true error rates of a sample, and whether they are those that were asked for."""
-    design, aims = challenge.design, challenge.aims
-    rejected, _, caught = designs.outcome_probabilities(list(noise_by_cell(offer).values()), aims, design)
+    model, aims = noise_model(offer), challenge.aims
+    rejected, caught = _error_rates(challenge, model)
     yield _honest_question(rejected, aims)
     vendors = f"vendors who inflate {100 * aims.share:g}% of their results by {100 * aims.inflation:g}%"
-    text = f"Detection: {caught:.1%} of {vendors} (required: {100 * aims.power:g}%)."
-    is_kept = caught >= aims.power
-    yield Question("inflated", *_rated(is_kept, text))
+    text = f"Detection: {_range_text(caught)} of {vendors} (required: {100 * aims.power:g}%)."
+    yield Question("inflated", *_rated(min(caught) >= aims.power, text))
+    source = "as the bundle's sessions show" if model.is_day_known else "an assumption: the bundle has one session"
+    other_days = (
+        f"If days differ by {day:.0%}: false rejections {_range_text(other_rejected)}, detection "
+        f"{_range_text(other_caught)}."
+        for day in DAYS
+        if f"{day:.0%}" != f"{model.day:.0%}"
+        for other_rejected, other_caught in [_error_rates(challenge, replace(model, day=day))]
+    )
+    text = " ".join([f"The rates hold if days differ by {model.day:.1%}, {source}.", *other_days])
+    yield Question("days", *(("known", text, Mark.OK) if model.is_day_known else ("assumed", text, Mark.OPEN)))
 
 
-def _honest_question(rejected: float, aims: designs.Aims) -> Question:
-    text = f"False rejections: {rejected:.1%} of honest vendors (limit: {100 * aims.honest:g}%)."
-    return Question("honest", *_rated(rejected <= aims.honest, text))
+def _error_rates(challenge: Challenge, model: Model) -> tuple[list[float], list[float]]:
+    """How probably an honest vendor is rejected at most, and an inflating one at least, with each noise that the bundle
+    may have.
+    """
+    factors = (1.0,) if model.is_known else UNKNOWN_NOISE
+    noises = [tuple(replace(noise, sigma=factor * noise.sigma) for noise in model.noises) for factor in factors]
+    rates = [
+        designs.outcome_probabilities(replace(model, noises=cell_noises), challenge.aims, challenge.design)
+        for cell_noises in noises
+    ]
+    return [rejected for rejected, _, _ in rates], [caught for _, _, caught in rates]
+
+
+def _range_text(rates: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys(f"{end(rates):.1%}" for end in (min, max)))
+
+
+def _honest_question(rejected: Sequence[float], aims: designs.Aims) -> Question:
+    text = f"False rejections: {_range_text(rejected)} of honest vendors (limit: {100 * aims.honest:g}%)."
+    return Question("honest", *_rated(max(rejected) <= aims.honest, text))
 
 
 def _rated(is_kept: bool, text: str) -> tuple[str, str, Mark]:
@@ -219,15 +245,16 @@ def parts_decision(
     """The buyer's decision before the samples of several parts are measured. `aims`: of all parts together; `files`: of
     each part.
     """
-    passing, questions = 1.0, []
+    passing, questions = [1.0, 1.0], []
     for part, challenge in challenges.items():
-        noises, design = list(noise_by_cell(parts[part]).values()), challenge.design
-        passing *= 1 - designs.outcome_probabilities(noises, challenge.aims, design)[0]
-        questions.append(replace(_size_question(design, len(noises), f" of {part}"), name=part))
+        model, design = noise_model(parts[part]), challenge.design
+        rejected, _ = _error_rates(challenge, model)
+        passing = [passed * (1 - end(rejected)) for passed, end in zip(passing, (min, max), strict=True)]
+        questions.append(replace(_size_question(design, len(model.noises), f" of {part}"), name=part))
     return DecisionBlock(
         "SAMPLES DRAWN",
         (bundle.rpartition("/")[2], file.rpartition("/")[2]),
-        (*questions, _honest_question(1 - passing, aims)),
+        (*questions, _honest_question([1 - passed for passed in passing], aims)),
         *_CONCLUSIONS,
         (*(Step(YOU, f"campaign run {name}") for name in files), Step(YOU, f"campaign accept {bundle} {file}")),
     )
@@ -241,21 +268,26 @@ _CONCLUSIONS = (
 
 def _size_question(design: designs.Design, total: int, place: str = "") -> Question:
     verb = "is" if design.cells == 1 else "are"
-    number, repetitions = f"{design.cells} of {total}", plural(design.repetitions, "repetition")
-    return Question("size", number, f"{number} results{place} {verb} drawn, with {repetitions} each.", Mark.OK)
+    number = f"{design.cells} of {total}"
+    return Question("size", number, f"{number} results{place} {verb} drawn, with {size_text(design)}.", Mark.OK)
 
 
 def sample_decision(challenge: Challenge, offer: offers.Offer, bundle: str, file: str) -> DecisionBlock:
     """The buyer's decision before the sample is measured. `bundle`, `file`: as they are typed in commands."""
-    noises, design = list(noise_by_cell(offer).values()), challenge.design
+    model, design = noise_model(offer), challenge.design
     answer, source, mark = "known", "as the bundle's repetitions show", Mark.OK
-    if _pooled_noise(comparable_cells(offer)) is None:
-        answer, source, mark = "assumed", "an assumption: the bundle has too few repetitions", Mark.OPEN
+    if not model.is_known:
+        factors = f"the rates hold for {min(UNKNOWN_NOISE):g} to {max(UNKNOWN_NOISE):g} times of it"
+        answer, source, mark = (
+            "assumed",
+            f"an assumption: the bundle has too few repetitions, so {factors}",
+            Mark.OPEN,
+        )
     return DecisionBlock(
         "SAMPLE DRAWN",
         (bundle.rpartition("/")[2], file.rpartition("/")[2], f"seed {challenge.seed}"),
         (
-            _size_question(design, len(noises)),
+            _size_question(design, len(model.noises)),
             Question(
                 "limit",
                 f"{design.limit:g}",
@@ -263,7 +295,7 @@ def sample_decision(challenge: Challenge, offer: offers.Offer, bundle: str, file
                 Mark.OK,
             ),
             *error_rate_questions(challenge, offer),
-            Question("noise", answer, f"Repetitions vary by {_noise_range(noises)}, {source}.", mark),
+            Question("noise", answer, f"Repetitions vary by {_noise_range(model)}, {source}.", mark),
         ),
         *_CONCLUSIONS,
         (
@@ -276,14 +308,13 @@ def sample_decision(challenge: Challenge, offer: offers.Offer, bundle: str, file
 
 def design_remarks(challenge: Challenge, offer: offers.Offer) -> Iterator[str]:
     """Lines about the design that the decision does not have: the power for each class of results."""
-    cell_noises, design, aims = noise_by_cell(offer), challenge.design, challenge.aims
-    noises = list(cell_noises.values())
-    undecided = designs.outcome_probabilities(noises, aims, design)[1]
+    model, design, aims = noise_model(offer), challenge.design, challenge.aims
+    undecided = designs.outcome_probabilities(model, aims, design)[1]
     yield f"an honest vendor is asked why a cell is faster than noise explains with probability {undecided:.3f}"
-    classes = [(cell.target, cell.launch, cell.operation) for cell in cell_noises]
+    classes = [(cell.target, cell.launch, cell.operation) for cell in (entry.cell for entry in comparable_cells(offer))]
     power_by_class = {
         name: designs.outcome_probabilities(
-            noises, aims, design, [aims.inflation * (name in names) for names in classes]
+            model, aims, design, [aims.inflation * (name in names) for names in classes]
         )[2]
         for name in dict.fromkeys(itertools.chain(*classes))
     }
@@ -362,7 +393,12 @@ def read_challenge(file: Path) -> Challenge:
             line = stream.readline(1 << 20)
         challenge = decode.decode(Challenge, json.loads(line.removeprefix(SAMPLE)))
         design = challenge.design
-        smallest = min(design.cells, design.repetitions, challenge.repetitions)
+        smallest = min(design.cells, design.repetitions, design.sessions, challenge.repetitions)
+        if 1 <= challenge.format < FORMAT:
+            raise ValueError(
+                f"an earlier version drew it (format {challenge.format}, this one's is {FORMAT}), whose error rates "
+                "do not hold on another day; draw it again, or accept it with that version"
+            )
         if challenge.format != FORMAT or smallest < 1 or not 0.01 <= design.limit <= 1:
             raise ValueError(f"format {challenge.format}")
     except (OSError, ValueError) as error:

@@ -117,7 +117,7 @@ def test_a_sample_of_the_committed_system_is_accepted() -> None:
     assert list(acceptance.condition_texts(outcome)) == []
     assert block(outcome).headline == "ACCEPTED"
     assert answers(outcome) == {
-        "measured": "yes", "conditions": "same", "results": "yes", "honest": "yes", "inflated": "yes"
+        "measured": "yes", "conditions": "same", "results": "yes", "honest": "yes", "inflated": "yes", "days": "assumed"
     }  # fmt: skip
     assert block(outcome).questions[2].reason == (
         f"{len(ASKED.cells)} of {len(ASKED.cells)} drawn results are accepted."

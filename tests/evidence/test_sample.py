@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from campaign.core.runs import Cell, Input, Status
 from campaign.core.strict_yaml import Document
 from campaign.evidence import sample
 from campaign.report.compare.offers import Offer, OfferedCell
-from campaign.report.decision import SAMPLE
 from campaign.statistics import designs
 from campaign.statistics.designs import OPEN, Aims, Design
 from tests.judge.cases.submissions import good_submission
@@ -75,42 +74,32 @@ def test_cells_without_a_positive_number_are_not_drawn() -> None:
     assert len(sample.comparable_cells(replace(drawn_offer, entries=entries))) == 33
 
 
-def test_the_noise_is_that_of_the_operation_where_its_repetitions_show_it() -> None:
-    known_noises = sample.noise_by_cell(offer(5, 0.03, targets=2))
-    by_operation = {cell.operation: noise for cell, noise in known_noises.items() if cell.target == "tier1"}
-    assert by_operation["stat"].sigma == pytest.approx(0.06, rel=0.25)
-    assert by_operation["create"].sigma == pytest.approx(0.03, rel=0.25)
-    assert {noise.repetitions for noise in known_noises.values()} == {5}
-
-
-def test_few_repetitions_are_pooled_and_without_any_a_noise_is_assumed() -> None:
-    drawn_offer = offer(1)
-    assert {noise.sigma for noise in sample.noise_by_cell(drawn_offer).values()} == {math.sqrt(math.log1p(0.05**2))}
-    entries = dict(drawn_offer.entries)
-    for cell in list(entries)[:9]:
-        entries[cell] = replace(entries[cell], values=(1000.0, 1100.0), value=1100.0)
-    noises = sample.noise_by_cell(replace(drawn_offer, entries=entries)).values()
-    assert {round(noise.sigma, 4) for noise in noises} == {round(math.log(1.1) / math.sqrt(2), 4)}
-
-
-def test_repetitions_without_any_noise_do_not_promise_a_system_that_never_varies() -> None:
-    assert {noise.sigma for noise in sample.noise_by_cell(offer(3, noise=0.0)).values()} == {sample.LEAST_NOISE}
+def test_the_repetitions_of_a_cell_are_in_the_sessions_in_which_they_were_measured() -> None:
+    days = (0.0, 3600.0, 86400.0, 90000.0)
+    timed = replace(next(iter(offer(4).entries.values())), started=days)
+    assert [repetitions.sessions for repetitions in sample.cell_repetitions([timed])] == [(1, 1, 2, 2)]
+    assert [repetitions.sessions for repetitions in sample.cell_repetitions([replace(timed, started=())])] == [(0,) * 4]
+    (noise,) = sample.noise_model(replace(offer(4), entries={timed.cell: timed})).noises
+    assert (noise.repetitions, noise.sessions) == (4, 2)
 
 
 def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
     vendors_offer = offer(5, noise=0.01)
     challenge = sample.design_challenge(vendors_offer, "head", "a", AIMS, OPEN)
-    assert len(challenge.cells) == challenge.design.cells and challenge.repetitions == challenge.design.repetitions
-    rates = designs.outcome_probabilities(list(sample.noise_by_cell(vendors_offer).values()), AIMS, challenge.design)
+    assert len(challenge.cells) == challenge.design.cells and challenge.repetitions == challenge.design.stage
+    rates = designs.outcome_probabilities(sample.noise_model(vendors_offer), AIMS, challenge.design)
     block = sample.sample_decision(challenge, vendors_offer, "offers/offer.zip", "sample.yaml")
     answers = {question.name: (question.answer, question.reason) for question in block.questions}
     assert answers["size"] == (
         f"{challenge.design.cells} of 36",
-        f"{challenge.design.cells} of 36 results are drawn, with 1 repetition each.",
+        f"{challenge.design.cells} of 36 results are drawn, with 2 repetitions each.",
     )
     assert answers["honest"] == ("yes", f"False rejections: {rates[0]:.1%} of honest vendors (limit: 5%).")
     caught = f"Detection: {rates[2]:.1%} of vendors who inflate 25% of their results by 15% (required: 90%)."
     assert answers["inflated"] == ("yes", caught)
+    assert answers["days"][0] == "assumed"
+    assert "The rates hold if days differ by 3.0%, an assumption: the bundle has one session." in answers["days"][1]
+    assert "If days differ by 5%: false rejections " in answers["days"][1]
     assert [step.what.partition(" in ")[0] for step in block.steps] == [
         "Change", "campaign run sample.yaml", "campaign accept offers/offer.zip sample.yaml"
     ]  # fmt: skip
@@ -160,6 +149,8 @@ def test_wrong_percentages_are_named(honest: str, catch: str) -> None:
 def test_wrong_seeds_and_repetitions_are_named() -> None:
     with pytest.raises(InputError, match="--seed"):
         sample.design_challenge(offer(), "head", "a b", AIMS, OPEN)
+    with pytest.raises(InputError, match="--sessions 3: allowed: 1 to 2"):
+        sample.design_challenge(offer(), "head", "a", AIMS, Design(0, 2, 0.0, 3))
     with pytest.raises(InputError, match="--repetitions 1001: allowed: 1 to 1000"):
         sample.design_challenge(offer(), "head", "a", AIMS, Design(0, 1001, 0.0))
 
@@ -169,7 +160,8 @@ def test_what_is_no_challenge_is_refused(tmp_path: Path) -> None:
     texts = {
         "own.yaml": "name: own\n",
         "older.yaml": "# challenge of the bundle with journal head ab, seed a, cells: a/b/c/d\nname: x\n",
-        "newer.yaml": sample.challenge_text(replace(challenge, format=3), {}),
+        "newer.yaml": sample.challenge_text(replace(challenge, format=4), {}),
+        "former.yaml": sample.challenge_text(replace(challenge, format=2), {}),
         "never.yaml": sample.challenge_text(replace(challenge, repetitions=0), {}),
         "all.yaml": sample.challenge_text(replace(challenge, design=replace(challenge.design, limit=1.5)), {}),
     }
@@ -178,6 +170,10 @@ def test_what_is_no_challenge_is_refused(tmp_path: Path) -> None:
     for name in ("absent", *texts):
         with pytest.raises(InputError, match=f"{name}: not a challenge as this version's 'campaign sample' writes it"):
             sample.read_challenge(tmp_path / name)
+    with pytest.raises(
+        InputError, match=r"an earlier version drew it .format 2, this one's is 3.* accept it with that"
+    ):
+        sample.read_challenge(tmp_path / "former.yaml")
     (tmp_path / "good.yaml").write_text(sample.challenge_text(challenge, {}))
     assert sample.read_challenge(tmp_path / "good.yaml") == challenge
 
@@ -249,11 +245,12 @@ def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
 
 
 @reference.program_of_bundle()
-def test_the_design_of_a_bundle_without_repetitions_has_more_cells(
+def test_a_bundle_without_repetitions_gets_a_refusal_or_a_range(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    target = tmp_path / "challenge.yaml"
-    assert main(["sample", str(reference.BUNDLE), "--seed", "s", "-o", str(target)]) == 0
-    head = json.loads(target.read_text().splitlines()[0].removeprefix(SAMPLE))
-    assert head["design"] == {"cells": 31, "repetitions": 3, "limit": 0.84}
-    assert "Repetitions vary by 5.0%, an assumption: the bundle has too few repetitions." in capsys.readouterr().out
+    words = ["sample", str(reference.BUNDLE), "--seed", "s", "-o", str(tmp_path / "challenge.yaml")]
+    assert main(words) == 2
+    assert "reached: --catch 20%,25%,90%" in capsys.readouterr().err
+    challenge = sample.design_challenge(offer(1), "head", "a", AIMS, Design(8, 2, 0.9))
+    texts = [question.reason for question in sample.error_rate_questions(challenge, offer(1))]
+    assert all(re.match(r"(False rejections|Detection): [0-9.]+% to [0-9.]+% of ", text) for text in texts[:2])
