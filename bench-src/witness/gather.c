@@ -145,7 +145,7 @@ static bool said_anything(const struct gathered *gathered, int node)
 /* Which nodes said anything, and what each says for itself. */
 static void emit_nodes(const struct gathered *gathered, const char *source)
 {
-    static const char *const one_by_one[] = {"hostname", "clock", "boot", "memory"};
+    static const char *const one_by_one[] = {"hostname", "clock", "boot", "memory", "cpus"};
     struct node_list answered = {0};
     int nameless = 0;
     for (int node = 0; node < gathered->nodes; node++) {
@@ -170,7 +170,7 @@ static void emit_nodes(const struct gathered *gathered, const char *source)
 
 void gather_emit(const struct gathered *gathered, const char *source)
 {
-    static const char *const elsewhere[] = {"name", "hostname", "clock", "boot", "memory", "ready", "energy"};
+    static const char *const elsewhere[] = {"name", "hostname", "clock", "boot", "memory", "cpus", "ready", "energy"};
     emit_nodes(gathered, source);
     for (size_t i = 0; i < gathered->count; i++) {
         bool is_elsewhere = false;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { RANK_PHASE_BYTES = 41 };
+enum { RANK_PHASE_BYTES = 48 };
 
 struct rank {
     int number;

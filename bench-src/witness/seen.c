@@ -89,6 +89,7 @@ void seen_uses(struct seen *seen, const struct rank *rank, pid_t pid)
     }
     if (peak_kb > of->peak_kb)
         of->peak_kb = peak_kb;
+    sched_getaffinity(pid, sizeof of->cpus, &of->cpus);
 }
 
 bool seen_same(const struct seen *seen, int program, pid_t pid)
@@ -364,23 +365,63 @@ static void tell_ranks(struct seen *seen, char (*digits)[SHA256_HEX_BYTES])
     }
 }
 
-/* A fact "memory": the peaks of the ranks of a phase together, of the largest one, and of the steps. Nothing where the peak of a
- * rank is not known. */
+/* Copies of a phase, PHASE.NUMBER, run at the same time. */
+static bool is_copy(const struct rank *rank)
+{
+    return strchr(rank->phase, '.') != NULL;
+}
+
+static bool starts_together(const struct rank *one, const struct rank *other)
+{
+    size_t length = strcspn(one->phase, ".");
+    return length == strcspn(other->phase, ".") && strncmp(one->phase, other->phase, length) == 0;
+}
+
+/* A fact "cpus": for each copy of a phase those on which its ranks may run, or that these are all. */
+static void tell_cpus(const struct seen *seen)
+{
+    for (size_t i = 0; i < seen->rank_count; i++) {
+        const struct rank *rank = &seen->ranks[i].rank;
+        bool is_first = is_copy(rank);
+        cpu_set_t cpus;
+        CPU_ZERO(&cpus);
+        for (size_t k = 0; k < seen->rank_count; k++)
+            if (strcmp(seen->ranks[k].rank.phase, rank->phase) == 0) {
+                is_first = is_first && k >= i;
+                CPU_OR(&cpus, &cpus, &seen->ranks[k].cpus);
+            }
+        struct text list = {0};
+        for (int cpu = 0; is_first && cpu < CPU_SETSIZE; cpu++)
+            if (CPU_ISSET(cpu, &cpus)) {
+                char number[16];
+                snprintf(number, sizeof number, "%d", cpu);
+                text_join(&list, ",", number);
+            }
+        if (list.bytes != NULL)
+            say(seen->run, "cpus", "%s %s", rank->phase, CPU_COUNT(&cpus) < sysconf(_SC_NPROCESSORS_ONLN) ? list.bytes : "all");
+        text_free(&list);
+    }
+}
+
+/* A fact "memory": the peaks of the ranks of a phase together, of the largest one, and of the steps, of which copies have one
+ * each. Nothing where the peak of a rank is not known. */
 static void tell_memory(const struct seen *seen)
 {
     unsigned long long together = 0, largest = 0;
+    bool has_copies = false;
     for (size_t i = 0; i < seen->rank_count; i++) {
         unsigned long long of_phase = 0;
         if (seen->ranks[i].peak_kb == 0)
             return;
+        has_copies = has_copies || is_copy(&seen->ranks[i].rank);
         for (size_t k = 0; k < seen->rank_count; k++)
-            if (strcmp(seen->ranks[k].rank.phase, seen->ranks[i].rank.phase) == 0)
+            if (starts_together(&seen->ranks[k].rank, &seen->ranks[i].rank))
                 of_phase += seen->ranks[k].peak_kb;
         together = of_phase > together ? of_phase : together;
         largest = seen->ranks[i].peak_kb > largest ? seen->ranks[i].peak_kb : largest;
     }
     if (together > 0)
-        say(seen->run, "memory", "%llu %llu %llu", together, largest, seen->step_peak_kb);
+        say(seen->run, "memory", "%llu %llu %llu", together, largest, has_copies ? 0 : seen->step_peak_kb);
 }
 
 static void forget(struct seen *seen)
@@ -429,6 +470,7 @@ void seen_tell(struct seen *seen)
     tell_directories(seen, "directory.other", true);
     tell_ranks(seen, digits);
     tell_memory(seen);
+    tell_cpus(seen);
     say(seen->run, "end", "yes");
     free(digits);
     forget(seen);

@@ -6,6 +6,7 @@
 
 #include "common/sha256.h"
 
+#include <sched.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -36,6 +37,7 @@ struct seen_rank {
     char *directory; /* where it worked when it was first seen; NULL: not read */
     bool works_elsewhere;
     unsigned long long peak_kb; /* of its largest process, when it was last looked at */
+    cpu_set_t cpus;             /* on which it may run, when it was last looked at; none: not known */
 };
 
 struct seen {
@@ -59,7 +61,8 @@ int seen_executes(struct seen *seen, const struct rank *rank, pid_t pid);
  * the kernel has another name for it. */
 void seen_works(struct seen *seen, const struct rank *rank, pid_t pid, const char *own);
 
-/* The peaks of the memory of a rank's process, which must not have ended, and of its step, as far as they are reached by now. */
+/* The peaks of the memory of a rank's process, which must not have ended, and of its step, as far as they are reached by now; and
+ * its CPUs. */
 void seen_uses(struct seen *seen, const struct rank *rank, pid_t pid);
 void seen_step_uses(struct seen *seen);
 

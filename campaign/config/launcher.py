@@ -183,9 +183,10 @@ def _check_allowed(
     section: Values, pack: RulePack, program: str, options: tuple[str, ...], prefix: tuple[str, ...]
 ) -> None:
     """Report what the pack does not allow."""
-    if program != "srun" and any(phase.nodes == "other" or phase.beside for phase in pack.phases):
+    if program != "srun" and any(phase.nodes == "other" or phase.beside or phase.copies for phase in pack.phases):
         section.problem(
-            f"found {program}; rule pack {pack.id} runs a phase on other nodes than an earlier phase; allowed: srun",
+            f"found {program}; rule pack {pack.id} runs a phase on other nodes than an earlier phase, or copies of "
+            "one; allowed: srun",
             "program",
         )
     if not pack.launchers:

@@ -110,9 +110,24 @@ class Command:
         return (self.phase,) if self.phase else ()
 
     @property
+    def is_copy(self) -> bool:
+        """Whether it is one of the copies of a phase, which start together and may share nodes."""
+        return phase_of_copy(self.phase) != self.phase
+
+    @property
     def step(self) -> str:
         """The name that Slurm gives the job step: that of the file which srun starts."""
         return (*self.prefix, self.executable)[0].rpartition("/")[2]
+
+
+def copy_name(phase: str, number: int) -> str:
+    """The name of a copy of a phase in a run, counted from 1: `solve.3`."""
+    return f"{phase}.{number}"
+
+
+def phase_of_copy(name: str) -> str:
+    """The name in the rule pack of a phase of a run: `solve` for its copy `solve.3`, and for itself."""
+    return name.partition(".")[0]
 
 
 IN_JOB = "job:"  # before the directory of a target that exists only in a job, which resolves it on its first node

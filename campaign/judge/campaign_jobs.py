@@ -147,7 +147,7 @@ def _check_step_counts(submission: Submission, finished: Sequence[Case]) -> Iter
 
 
 def _check_step_overlaps(
-    steps: Sequence[Mapping[str, str]], case: Case, at_once: Sequence[tuple[float, float]]
+    steps: Sequence[Mapping[str, str]], case: Case, at_once: Sequence[tuple[float, float, bool]]
 ) -> Iterator[Finding]:
     """Measuring steps of one job do not overlap, but for those of phases that start together."""
     timed = sorted(

@@ -11,7 +11,7 @@ from typing import Any
 from campaign.config.rules.entries import CheckedBy, Clause
 from campaign.config.rules.pack import RulePack
 from campaign.core.findings import Finding
-from campaign.core.runs import Status
+from campaign.core.runs import Status, phase_of_copy
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row, patterns
 
@@ -164,7 +164,7 @@ def _rules_of_entry(evidence: CheckedBy, pack: RulePack) -> tuple[str, ...]:
     )
     rules = list(_JUDGED_BY.get(evidence.key, ()))
     if phase:
-        rules += [*(_OF_COUNTS if phase.has_counts else ()), *(_OF_TOGETHER if phase.beside else ())]
+        rules += [*(_OF_COUNTS if phase.has_counts else ()), *(_OF_TOGETHER if phase.beside or phase.copies else ())]
     return tuple(rule for rule in rules if rule in pack.checks)
 
 
@@ -181,7 +181,11 @@ def _is_about_entry(evidence: CheckedBy, row: Row, phases: Mapping[str, str]) ->
 
 
 def _concerns_entry(finding: Finding, evidence: CheckedBy, cells: set[Any]) -> bool:
-    if evidence.key == "phases" and finding.phase and evidence.name not in finding.phase.split(", "):
+    if (
+        evidence.key == "phases"
+        and finding.phase
+        and evidence.name not in map(phase_of_copy, finding.phase.split(", "))
+    ):
         return False
     return not finding.cells or not cells.isdisjoint(finding.cells)
 

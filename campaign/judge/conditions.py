@@ -16,7 +16,7 @@ from campaign.core.findings import Finding
 from campaign.core.formula import Condition, Value, aggregate, aggregated_name
 from campaign.core.grouping import grouped
 from campaign.core.records import Record
-from campaign.core.runs import Cell
+from campaign.core.runs import Cell, phase_of_copy
 from campaign.core.units import digits, distinct_digits
 from campaign.judge.answers import cells_of_findings
 from campaign.judge.findings import Form, at_full_size, complete_findings, to_explain, unchecked, violation
@@ -166,11 +166,12 @@ def check_result_conditions(case: Case) -> Iterator[Finding]:
         {operation.name for operation in case.pack.operations if operation not in case.operations},
     )
     for requirement, condition in _applicable_conditions(case, "RES-01"):
-        phase = requirement.phase
-        if (not phase or phase in phases) and elsewhere.isdisjoint(condition.names):
-            part = phases.get(phase, case)
+        if not elsewhere.isdisjoint(condition.names):
+            continue
+        of_phase = {name: part for name, part in phases.items() if phase_of_copy(name) == requirement.phase}
+        for name, part in (of_phase if requirement.phase else {"": case}).items():
             for finding in _check_result_condition(case, part, requirement, condition):
-                yield replace(finding, phase=phase)
+                yield replace(finding, phase=name)
 
 
 def _check_result_condition(

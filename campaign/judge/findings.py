@@ -11,7 +11,7 @@ from typing import Any
 
 from campaign.core.findings import Finding, Move, Severity
 from campaign.core.frozen import replace
-from campaign.core.runs import Cell
+from campaign.core.runs import Cell, phase_of_copy
 from campaign.core.units import listing, plural
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
@@ -130,7 +130,8 @@ def merged_phases(case: Case, findings_by_phase: Mapping[str, Sequence[Finding]]
         actual = dict.fromkeys(finding.actual for finding in by_phase.values() if finding.actual)
         finding = replace(finding, actual=", ".join(actual))
         if len(by_phase) < len(findings_by_phase):
-            operations = {operation.id for operation in case.operations if operation.phase in by_phase}
+            phases = {*map(phase_of_copy, by_phase)}
+            operations = {operation.id for operation in case.operations if operation.phase in phases}
             cells = tuple(cell for cell in finding.cells or case.run.cells() if cell.operation in operations)
             finding = replace(finding, phase=", ".join(by_phase), cells=cells or finding.cells)
         yield finding

@@ -10,7 +10,7 @@ from itertools import pairwise
 from campaign.config.rules.pack import RulePack
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.runs import Run
+from campaign.core.runs import Run, phase_of_copy
 from campaign.core.units import distinct_digits
 from campaign.judge.findings import missing_output_form, note, to_explain, violation
 from campaign.judge.rule import attempt_rule, campaign_rule
@@ -204,7 +204,7 @@ def _paths(pack: RulePack, run: Run) -> tuple[list[str], list[str]]:
     arguments = {phase.id: phase.arguments for phase in pack.phases}
     inputs = re.compile(rf"{_BEGIN}(?:{'|'.join(re.escape(files.path) for files in run.inputs) or '$'}){_END}")
     for command in run.launched:
-        of_pack = sum(flags if word == "{flags}" else 1 for word in arguments[command.phase])
+        of_pack = sum(flags if word == "{flags}" else 1 for word in arguments[phase_of_copy(command.phase)])
         words = [(word, inputs.sub("", word)) for word in command.arguments]
         pack_words += [word for word, other_text in words[:of_pack] if _OUTSIDE.search(other_text)]
         added_words += [

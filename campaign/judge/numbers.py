@@ -15,7 +15,8 @@ from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
 from campaign.core.findings import Finding, Severity
 from campaign.core.grouping import grouped
-from campaign.core.runs import Cell, Status
+from campaign.core.records import record_key
+from campaign.core.runs import Cell, Status, phase_of_copy
 from campaign.core.units import digits, distinct_digits
 from campaign.judge.findings import at_full_size, note, to_explain_at_full_size, unchecked, unprovable, violation
 from campaign.judge.projections import rows_by_line
@@ -64,10 +65,12 @@ def _check_iterations(submission: Submission) -> Iterator[Finding]:
         if record.iterations > 1
     ]
     for cell, record in repeated:
-        required_statistic = statistics.get(cell.operation, of_record.get(record.operation, ""))
+        name = phase_of_copy(record.operation.rpartition("/")[0])
+        key = record_key(name, record.operation.rpartition("/")[2])
+        required_statistic = statistics.get(cell.operation, of_record.get(key, ""))
         if pack.selection.iteration:
             required_statistic = ONE_ITERATION
-        if not required_statistic and record.operation.rpartition("/")[0] not in described_phases:
+        if not required_statistic and name not in described_phases:
             unsaid.setdefault(record.statistic, []).append(cell)
         elif required_statistic and record.statistic != required_statistic:
             yield violation(

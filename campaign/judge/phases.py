@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from campaign.config.rules.catalogue import Parameter, Quantity, show
 from campaign.core.findings import Finding
 from campaign.core.records import Completion
-from campaign.core.runs import Command, State
+from campaign.core.runs import Command, State, phase_of_copy
 from campaign.core.units import distinct_digits, listing
 from campaign.judge.findings import note, to_explain, to_explain_at_full_size, unchecked, violation
 from campaign.judge.job_facts import (
@@ -53,7 +53,9 @@ def _check_separate_nodes(case: Case, group: Sequence[Command]) -> Iterator[Find
         for nodes_of_phase in group
         if len(nodes[nodes_of_phase.phase]) < case.run.geometry_of(nodes_of_phase).nodes
     ]
-    if shared_nodes := sorted(node for node, count in phase_counts.items() if count > 1):
+    if all(command.is_copy for command in group):
+        yield from _check_separate_cpus(case, nodes)
+    elif shared_nodes := sorted(node for node, count in phase_counts.items() if count > 1):
         yield violation(
             "phases that start together ran on the same nodes", "nodes of its own for each", listing(shared_nodes)
         )
@@ -61,6 +63,32 @@ def _check_separate_nodes(case: Case, group: Sequence[Command]) -> Iterator[Find
         yield unchecked(
             "the nodes of {phases} were not all recorded; it is unknown whether other phases used them",
             phases=listing(unseen),
+        )
+
+
+def _check_separate_cpus(case: Case, nodes: Mapping[str, set[str]]) -> Iterator[Finding]:
+    """Each two copies of a phase may run on as many CPUs of a node as both need there. `nodes`: those of each copy."""
+    witness, threads = case.evidence.witness, case.run.threads or 1
+    needs = Counter((rank.node, rank.phase) for rank in witness.executed())
+    unknown, overlaps = set[str](), list[str]()
+    for node in sorted(set[str]().union(*nodes.values())):
+        copies = [phase for phase, of_phase in nodes.items() if node in of_phase]
+        texts = {phase: witness.cpus.get(f"{phase} {node}", "all") for phase in copies} if copies[1:] else {}
+        unknown |= {phase for phase, text in texts.items() if text == "all"}
+        cpus = {phase: {*text.split(",")} for phase, text in texts.items() if phase not in unknown}
+        for pair in combinations(cpus, 2):
+            first, second = (cpus[phase] for phase in pair)
+            if len(first | second) < threads * sum(needs[node, phase] for phase in pair):
+                overlaps.append(f"{' and '.join(pair)} on CPU {', '.join(sorted(first & second))} of {node}")
+    if overlaps:
+        yield violation(
+            "copies of a phase ran on the same CPUs of a node", "CPUs of its own for each", listing(overlaps)
+        )
+    elif unknown:
+        yield unchecked(
+            "copies are not bound to CPUs of their own, or it was not recorded; whether they shared some is unknown: "
+            "{copies}",
+            copies=listing(sorted(unknown)),
         )
 
 
@@ -79,12 +107,13 @@ def _check_common_time(case: Case, spans: Mapping[str, _Span]) -> Iterator[Findi
         first, last = min(spans, key=lambda name: spans[name][1]), max(spans, key=lambda name: spans[name][0])
         yield violation(
             "phases that start together did not run at the same time",
-            f"{' and '.join(spans)} at the same time",
+            f"{first} and {last} at the same time",
             f"{last} began {start - end:.1f} s after the end of {first}",
         )
         return
     shortest_share = case.pack.parameter("RUN-09", "together")
-    for name in dict.fromkeys(operation.phase for operation in case.operations if operation.phase in spans):
+    with_results = {operation.phase for operation in case.operations}
+    for name in (name for name in spans if phase_of_copy(name) in with_results):
         lasted = spans[name][1] - spans[name][0]
         if end - start < shortest_share * lasted:
             together, needed = distinct_digits(end - start, shortest_share * lasted)
@@ -96,27 +125,30 @@ def _check_common_time(case: Case, spans: Mapping[str, _Span]) -> Iterator[Findi
             )
 
 
-def group_spans(case: Case, ahead: _Span) -> Iterator[_Span]:
+def group_spans(case: Case, ahead: _Span) -> Iterator[tuple[float, float, bool]]:
     """When each group of phases ran that start together, by Slurm's clock, of which that of the job's record is `ahead`
-    by so many seconds, at least and at most.
+    by so many seconds, at least and at most; and whether they may share nodes, as copies do.
     """
     completion = case.evidence.completion
     for group in case.run.simultaneous_commands:
         names = {command.phase for command in group}
         ran = [phase for phase in completion.phases if phase.phase in names] if completion and len(group) > 1 else []
         if ran:
-            yield min(phase.started for phase in ran) - ahead[1], max(phase.ended for phase in ran) - ahead[0]
+            start, end = min(phase.started for phase in ran), max(phase.ended for phase in ran)
+            yield start - ahead[1], end - ahead[0], group[0].is_copy
 
 
-def can_overlap(spans: Sequence[_Span], steps: Sequence[Mapping[str, str]]) -> bool:
-    """Whether two steps of the accounting may run at the same time: in one such group, without a common node."""
+def can_overlap(spans: Sequence[tuple[float, float, bool]], steps: Sequence[Mapping[str, str]]) -> bool:
+    """Whether two steps of the accounting may run at the same time: in one such group, of copies or without a common
+    node.
+    """
     nodes = [set(expand_nodes(step.get("NodeList", "")) or ()) for step in steps]
     times = [time for step in steps if (time := times_of_step(step))]
     cut = TOLERANCE_S
-    return (
-        all(nodes)
-        and nodes[0].isdisjoint(nodes[1])
-        and any(all(low - cut <= start and end <= high + cut for start, end in times) for low, high in spans)
+    return all(nodes) and any(
+        (are_copies or nodes[0].isdisjoint(nodes[1]))
+        and all(low - cut <= start and end <= high + cut for start, end in times)
+        for low, high, are_copies in spans
     )
 
 
@@ -142,9 +174,9 @@ def can_overlap(spans: Sequence[_Span], steps: Sequence[Mapping[str, str]]) -> b
     is_about_run=True,
 )
 def check_sequence(case: Case) -> Iterator[Finding]:
-    """Job and step ids of the phases, and other job steps in the accounting. Phases with `beside` must have measured at
-    the same time on nodes of their own; a phase with results that ran beside the others for less than `together`: W,
-    in a rehearsal noted.
+    """Job and step ids of the phases, and other job steps in the accounting. Phases with `beside`, and copies, must
+    have measured at the same time, on nodes or CPUs of their own; a phase with results that ran beside the others for
+    less than `together`: W, in a rehearsal noted.
     """
     if case.attempt.state is not State.DONE or len(case.run.commands) < 2:
         return

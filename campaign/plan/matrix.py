@@ -16,14 +16,14 @@ from pathlib import Path
 from campaign.config.format import Campaign, Target
 from campaign.config.rules import facts, formulas, sweeps
 from campaign.config.rules.entries import FileConfiguration, LaunchCondition
-from campaign.config.rules.kinds import GEOMETRY, PLACES
+from campaign.config.rules.kinds import FILL, GEOMETRY, PLACES
 from campaign.config.rules.pack import RulePack, swept_values
 from campaign.config.rules.programs import Phase
 from campaign.config.values import share_of
 from campaign.core import keys
 from campaign.core.errors import InputError
 from campaign.core.grouping import grouped
-from campaign.core.runs import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
+from campaign.core.runs import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run, copy_name
 from campaign.plan.dialect import Dialect, offset_argument
 from campaign.plan.search.records import SearchRequest
 
@@ -274,6 +274,9 @@ def _commands(
     behind = 0
     for phase in (phase for phase in blueprint.pack.phases if phase.runs_under(launch)):
         command = _phase_command(blueprint, phase, files, geometry, values, numbers, behind if phase.beside else 0)
+        if phase.copies:
+            yield from _copies(command, phase, geometry, numbers)
+            continue
         behind = command.first_node + (command.geometry or geometry).nodes
         if phase.beside and phase.nodes not in PLACES and behind > geometry.nodes:
             raise InputError(
@@ -305,6 +308,30 @@ def _phase_command(
     return replace(command, arguments=words, geometry=phase_geometry, first_node=first_node, beside=bool(phase.beside))
 
 
+def _copies(command: Command, phase: Phase, geometry: Geometry, numbers: Mapping[str, float]) -> Iterator[Command]:
+    """The copies of a phase, which start together: on blocks of nodes of its size, the same number on each as far as
+    that is possible, and together no more on a node than the launch condition's processes.
+    """
+    size = command.geometry or geometry
+    blocks = geometry.nodes // size.nodes
+    most = blocks * (geometry.processes_per_node // size.processes_per_node)
+    count = most if phase.copies == FILL else int(_compute(f"{{={phase.copies}}}", numbers))
+    if not 0 < count <= most:
+        raise InputError(
+            f"phase {phase.id}: {count} copies of {size}; allowed: up to {most}, which the {geometry} of the launch "
+            "condition have room for; change `copies`, `nodes` or `processes` of the phase, or the launch condition"
+        )
+    for number in range(count):
+        words = tuple(sweeps.fill(word, {"copy": str(number + 1)}) for word in command.arguments)
+        yield replace(
+            command,
+            phase=copy_name(phase.id, number + 1),
+            arguments=words,
+            first_node=number * blocks // count * size.nodes,
+            beside=number > 0,
+        )
+
+
 def _phase_geometry(phase: Phase, geometry: Geometry, numbers: Mapping[str, float]) -> Geometry:
     """The counts of a phase's own, some of which may be those of the launch condition."""
     nodes = geometry.nodes if phase.nodes in PLACES else int(_compute(f"{{={phase.nodes}}}", numbers))
@@ -324,7 +351,7 @@ def _command(
     pack, extra = blueprint.pack, blueprint.campaign.benchmark.further(phase.program)
     if not phase.program:
         words = _arguments(pack, phase, files, values)
-        function = REMOVE if len(words) == 1 else COPY if phase.copies else WRITE
+        function = REMOVE if len(words) == 1 else COPY if phase.has_input else WRITE
         return Command(function, words, phase.id, untimed=True)
     executable, prefix = blueprint.executables[phase.program], blueprint.campaign.launcher.prefix
     offset, _ = offset_argument(executable.dialect, geometry)
@@ -350,7 +377,7 @@ def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: M
             words += files.flags
             continue
         filled = sweeps.fill(word, values)
-        unknown = [name for name in sweeps.names(filled) if name != "directory"]
+        unknown = [name for name in sweeps.names(filled) if name not in ("directory", "copy")]
         if unknown:
             allowed = ", ".join(f"{{{key}}}" for key in [*values, "directory", "flags"])
             raise InputError(

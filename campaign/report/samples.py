@@ -84,7 +84,9 @@ def _say_computed(settled: RulePack, records: Mapping[str, Record], say: Callabl
     numbers = {name: formulas.number(text) for name, text in settled.values.items() if formulas.is_number(text)}
     lines = []
     for operation in settled.operations:
-        result = case.result(operation, settled.operations, lambda operand: records.get(operand.key), lambda _: numbers)
+        result = case.result(
+            operation, settled.operations, lambda operand: [records.get(operand.key)], lambda _: numbers
+        )
         if operation.formula and result is not None:
             lines.append(f"  {operation.id}: {result.value:.10g} {result.unit} = {operation.formula}")
     if lines:

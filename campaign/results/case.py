@@ -22,7 +22,7 @@ from campaign.core.formula import Value
 from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
 from campaign.core.records import Iteration, Observation, Outputs, Record, record_key
-from campaign.core.runs import Attempt, Command, Run, State
+from campaign.core.runs import Attempt, Command, Run, State, phase_of_copy
 from campaign.results.environment import energy, facts_file
 from campaign.results.environment.facts import EXECUTABLE, NOTHING, Evidence, ExecutedFile, Metered
 from campaign.results.fact_values import fact_values
@@ -65,6 +65,11 @@ class Case:
     def record(self, operation: str) -> Record | None:
         return next((record for record in self.records if record.operation == operation), None)
 
+    def _of_copies(self, operation: Operation) -> list[Record | None]:
+        """The records of an operation, of each copy of its phase; without copies, its only one."""
+        names = [command.phase for command in self.run.launched if phase_of_copy(command.phase) == operation.phase]
+        return [self._of_iterations(replace(operation, phase=name)) for name in names or [operation.phase]]
+
     def _of_iterations(self, operation: Operation) -> Record | None:
         """The record of an operation, computed from the iterations that the pack selects."""
         printed_record, which = self.record(operation.key), self.pack.selection.iteration
@@ -78,7 +83,7 @@ class Case:
 
     def result(self, operation: Operation) -> Record | None:
         """The value of the operation's column: a record of the output, or computed from others by its formula."""
-        return result(operation, self.operations, self._of_iterations, self._numbers)
+        return result(operation, self.operations, self._of_copies, self._numbers)
 
     def _numbers(self, names: Sequence[str]) -> dict[str, Value]:
         return {**fact_values(self, names), **formulas.numbers(self.run.geometry, self.values)}
@@ -121,7 +126,7 @@ class Case:
                 completion, started=times.started, ended=times.ended, uptime=times.uptime, phases=phase_times
             )
             attempt = replace(attempt, started=times.started, ended=times.ended)
-        pack, run = self.pack.of_phase[name], self.run
+        pack, run = self.pack.of_phase[phase_of_copy(name)], self.run
         has_item_counts = any("items_" in word for word in pack.arguments)
         items = (run.items_per_process, run.items_total) if has_item_counts else (None, None)
         prefix = record_key(name, "")  # records are named as in the phase's own output
@@ -335,22 +340,24 @@ def deciding_operation(pack: RulePack, run: Run) -> Operation:
 def result(
     operation: Operation,
     operations: Sequence[Operation],
-    record: Callable[[Operation], Record | None],
+    records: Callable[[Operation], Sequence[Record | None]],
     numbers: Callable[[Sequence[str]], Mapping[str, Value]],
 ) -> Record | None:
     """The value of an operation's column: a record of the output, or computed from others by its formula.
 
-    `operations`: those that a formula may name; `record` gives the record of one; `numbers`: the values of other names.
+    `operations`: those that a formula may name; `records` gives the record of one, of each copy of its phase;
+    `numbers`: the values of other names.
     """
-    output_record = record(operation) if operation.record else None
+    output_records = records(operation) if operation.record else [None]
     if not operation.formula:
-        return output_record
+        return output_records[0]
     names = formula.names(operation.formula)
     if operation.record:
-        return evaluate_formula(operation, {formulas.VALUE: [output_record]}, numbers(names))
+        of_output = [name for name in names if formulas.place(name)[0] == formulas.VALUE] or [formulas.VALUE]
+        return evaluate_formula(operation, dict.fromkeys(of_output, output_records), numbers(names))
     inputs = {
         name: [
-            result(operand, operations, record, numbers)
+            result(operand, operations, records, numbers)
             for operand in operations
             if operand.name == name or is_member(operand, name)
         ]

@@ -12,7 +12,7 @@ from typing import Any
 from campaign.config.rules import facts, formulas
 from campaign.config.system import Proposed
 from campaign.core.formula import Value, aggregate, aggregated_name
-from campaign.core.runs import State
+from campaign.core.runs import State, phase_of_copy
 from campaign.results.environment.facts import Environment
 
 Case = Any  # campaign.results.case.Case, whose module imports this one
@@ -94,6 +94,13 @@ def _capacity(case: Case) -> int | None:
     return space.blocks * space.block_size if space else None
 
 
+def _makespan(case: Case) -> float | None:
+    phases = case.evidence.completion.phases if case.evidence.completion else ()
+    of_copies = [times for times in phases if phase_of_copy(times.phase) != times.phase] or phases
+    ends = [times.ended for times in of_copies]
+    return max(ends) - min(times.started for times in of_copies) if ends else None
+
+
 _READERS: Mapping[str, Callable[[Case], Value | None]] = {
     "processes": _processes,
     "nodes": _nodes,
@@ -122,6 +129,7 @@ _READERS: Mapping[str, Callable[[Case], Value | None]] = {
     "memory_used": lambda case: case.evidence.witness.memory_of_node,
     "memory_used_per_process": lambda case: case.evidence.witness.memory_of_process,
     "capacity": _capacity,
+    "makespan": _makespan,
     "energy": lambda case: case.metered.kwh,
     "peak_power": lambda case: case.metered.peak_kw,
 }

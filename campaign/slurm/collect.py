@@ -22,8 +22,8 @@ from campaign.config.rules.output_format import Form
 from campaign.core import waiting
 from campaign.core.errors import UnknownState, pass_on_limit
 from campaign.core.paths import Paths
-from campaign.core.records import Completion, Observation, OutputRemark, Outputs, Record
-from campaign.core.runs import Attempt, State
+from campaign.core.records import Completion, Observation, OutputRemark, Outputs, Record, record_key
+from campaign.core.runs import Attempt, State, phase_of_copy
 from campaign.core.steps import is_displayed
 from campaign.core.units import format_duration, listing
 from campaign.core.workers import results_in_order
@@ -472,10 +472,10 @@ class Follower:
 def without_results(completion: Completion, records: Iterable[Record], required: Mapping[str, Set[str]]) -> str:
     """Why an execution failed that ended with status 0: a phase that ran gave none of its results; "" if each did."""
     names = {record.operation for record in records}
-    ran = {times.phase for times in completion.phases}
-    for phase, results in required.items():
-        if phase in ran and names.isdisjoint(results):
-            result_names = listing(sorted(name.rpartition("/")[2] for name in results))
+    for phase in [times.phase for times in completion.phases if phase_of_copy(times.phase) in required]:
+        record_names = [name.rpartition("/")[2] for name in required[phase_of_copy(phase)]]
+        if names.isdisjoint(record_key(phase, name) for name in record_names):
+            result_names = listing(sorted(record_names))
             of_phase = f"phase {phase}: " if phase else ""
             return (
                 f"{of_phase}the benchmark ended with status {completion.exit_status} and gave none of its results "

@@ -129,6 +129,8 @@ def launcher(run: Run, slurm: slurm_keys.Slurm, command: Command = _PLAIN) -> tu
         f"--mpi={slurm.mpi}",
         f"--time={slurm.time_s // 60}:{slurm.time_s % 60:02d}",
         "--kill-on-bad-exit=1",
+        # CPUs that no other step has, and of the memory what it needs: otherwise the first copy would have all of both.
+        *(("--exact", "--mem=0") if command.is_copy else ()),
         *_step_directives(slurm, options),
         *options,
     )
@@ -165,7 +167,11 @@ def directives(job: JobScript) -> tuple[str, ...]:
             f"results: {folder!r} contains a backslash or a line break, which Slurm does not accept in a job's output "
             "path; set results in the campaign file to another directory"
         )
-    geometries = [step.run.geometry_of(command) for step in job.steps for command in step.run.launched]
+    geometries = [
+        step.run.geometry if command.is_copy else step.run.geometry_of(command)
+        for step in job.steps
+        for command in step.run.launched
+    ]
     log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
     nodes = job.steps[0].run.only_nodes
     other_directives = [word for word in slurm.directives if not (nodes and word.startswith("--nodelist="))]

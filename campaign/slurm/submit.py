@@ -374,7 +374,7 @@ def script_of(
         paths.jobs(name),
         tuple(steps),
         campaign.slurm,
-        probe=campaign.benchmark.external or campaign.energy.by_nodes,
+        probe=campaign.benchmark.external or campaign.energy.by_nodes or any(phase.copies for phase in pack.phases),
         clause=pack.offset_clause,
         boot=boot,
         seen=seen,

@@ -150,7 +150,8 @@ def _check_placeholders(pack: Values) -> None:
     ]
     for phase, key in program_check.command_lines(pack):
         used |= set(_check_computed(phase, key, formulas.formulas_in(phase[key]), pack))
-        used |= set(_check_text((key,), formulas.without_formulas(phase[key]), known_names, phase))
+        names = [*known_names, *(["copy"] if phase["copies"] else [])]
+        used |= set(_check_text((key,), formulas.without_formulas(phase[key]), names, phase))
     for phase in pack.entries("phases"):
         for key, text in program_check.count_formulas(phase):
             used |= set(_check_computed(phase, key, [text], pack))
@@ -308,7 +309,9 @@ def _check_expanded(pack: Values, profile: str) -> bool:
                 conditions = phases.get(operation["phase"]) or set(launch_ids)
                 seen.add(name)
                 values = {**variables, **at}
-                measured = _check_formula(operation, values, first_values, conditions_of, conditions, lines, sets)
+                is_of_copies = operation["phase"] in program_check.phases_with_copies(pack)
+                all_sets = {**sets, formulas.COPIES: ()} if is_of_copies else sets
+                measured = _check_formula(operation, values, first_values, conditions_of, conditions, lines, all_sets)
                 conditions_of |= {name: measured} if measured else {}
                 if not measured and pack["selection"] and pack["selection"]["operation"] == operation["id"]:
                     subject = f"found {operation['id']}, computed from several executions"
@@ -369,7 +372,7 @@ def _check_formula(
             operation.problem(
                 f"{base} matches several operations; give them ids that differ in more than - _ .", "formula"
             )
-    if not {base for base, line in places.values() if not line} & set(results):
+    if formulas.COPIES not in sets and not {base for base, line in places.values() if not line} & set(results):
         operation.problem(f"uses no result; allowed: {', '.join(results) or 'none'}", "formula")
     if record:
         return of_phase

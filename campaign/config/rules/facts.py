@@ -71,6 +71,9 @@ CATALOGUE: tuple[FactEntry, ...] = (
     FactEntry("memory_used", "bytes", FactSource.JOB, "peak memory of the run on the node that used most"),
     FactEntry("memory_used_per_process", "bytes", FactSource.JOB, "peak memory of the process that used most"),
     FactEntry("capacity", "bytes", FactSource.JOB, "capacity of the target's file system"),
+    FactEntry(
+        "makespan", "s", FactSource.JOB, "from the start of the first copy of a phase, or phase, to the last end"
+    ),
     FactEntry("energy", "kWh", FactSource.JOB, "energy of the run on all its nodes"),
     FactEntry("peak_power", "kW", FactSource.JOB, "highest power of all nodes of the run"),
     *_of_system("used", FactSource.JOB, "as the nodes of the run recorded it"),

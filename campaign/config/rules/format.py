@@ -95,6 +95,13 @@ PHASE = KeyedMap(
         "other phases between them start together with that one too",
         default="",
     ),
+    copies=Field(
+        kinds.FORMULA,
+        "so many copies of it start together, each on its own CPUs; a number, or a formula as in `processes`; `fill`: "
+        "as many as there is room for on the launch condition's nodes with its processes on each; `{copy}` in "
+        "`arguments` is the number of the copy, from 1; results: `min(value over copies)`",
+        default="",
+    ),
     launch=Field(ListOf(kinds.ID), "the launch conditions under which it runs", default_says="all"),
     clause=required(kinds.CLAUSE, "clause of the RFP that requires it"),
 )

@@ -3,8 +3,8 @@
 An operation's formula names other operations of the same execution by their ids, with _ for - and `.`, and numbers of
 the run. `fom@single` is the number reported under another launch condition, `fom@files.shared` that of another file
 configuration, `mean(fom)` the mean of all valid repetitions. `max(fom over scale)` is over a set: a series of launch
-conditions, all file configurations, or in one execution a sweep (`max(rate_{size} over size)`). A word of a command
-line may contain `{= formula}`, with numbers of the run only: `-b {= memory / processes}`.
+conditions, all file configurations, or in one execution a sweep (`max(rate_{size} over size)`) or the copies of a
+phase. A word of a command line may contain `{= formula}`, with numbers of the run only: `-b {= memory / processes}`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)([kmgtKMGT]?)")
 _COMPUTED = re.compile(r"\{=([^{}]*)\}")
 VALUE = "value"  # the number of the operation's or the record's own
 FILES = "files"  # the set of all file configurations
+COPIES = "copies"  # the set of the copies of a phase, in one execution
 _OF_SET = re.compile(r"\{(\w+)\}(?=\S*\s+over\s+\1\b)")
 
 
@@ -46,7 +47,8 @@ def set_of(name: str) -> str:
 def is_of_execution(name: str) -> bool:
     """Whether a name stands for what one execution measures: one number, or those of a sweep."""
     operation, line = place(name)
-    return not line and (not formula.aggregated_name(name) or f"{{{set_of(name)}}}" in operation)
+    of_one = not formula.aggregated_name(name) or set_of(name) == COPIES or f"{{{set_of(name)}}}" in operation
+    return not line and of_one
 
 
 def is_of_line(name: str) -> bool:

@@ -25,6 +25,7 @@ PROFILES = ("rehearsal", "full")
 MEDIAN = "median"  # reports the median of the valid runs, instead of the best
 GEOMETRY = ("processes", "nodes", "processes_per_node")  # placeholders whose values come from a launch condition
 PLACES = ("same", "other")  # where a phase runs, if not on a number of nodes
+FILL = "fill"  # as many copies of a phase as there is room for
 PLACEHOLDERS = (
     "{items_per_process}", "{items_total}", "{directory}", "{processes}", "{nodes}", "{processes_per_node}",
     "{rank_offset}", "{flags}",

@@ -125,7 +125,12 @@ class RulePack:
                 phases=(replace(phase, id=""),),
                 programs=(self.program(phase.program),),
                 operations=tuple(
-                    replace(operation, phase="") for operation in self.operations if operation.phase == phase.id
+                    # A formula over copies has no value in one of them.
+                    replace(operation, phase="", formula="", unit=operation.printed_unit)
+                    if phase.copies
+                    else replace(operation, phase="")
+                    for operation in self.operations
+                    if operation.phase == phase.id
                 ),
                 requires=tuple(condition for condition in self.requires if condition.phase in ("", phase.id)),
             )

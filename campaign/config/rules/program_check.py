@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from campaign.config.rules import facts, formulas, output_check, programs, sweeps
 from campaign.config.rules.builds import BUILDING
 from campaign.config.rules.format import PHASE, PROGRAM
-from campaign.config.rules.kinds import GEOMETRY, PLACES, PROFILES
+from campaign.config.rules.kinds import FILL, GEOMETRY, PLACES, PROFILES
 from campaign.config.rules.output_format import BUILT_IN, RESULTS, OutputFormat
 from campaign.config.values import is_series
 from campaign.core import formula
@@ -24,6 +24,7 @@ _PHASE_KIND_OF_KEY = {
     "input": "write",
     "raw": "write",
     "beside": "program",
+    "copies": "program",
 }  # key -> the kind of phase that may have it
 _SHORT_FORM_KEYS = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack with one program
 
@@ -96,7 +97,8 @@ def command_lines(pack: Values) -> Iterator[tuple[Values, str]]:
 
 def count_formulas(phase: Values) -> Iterator[tuple[str, str]]:
     """The formulas of a phase's own counts, each with its key."""
-    yield from ((key, phase[key]) for key in ("nodes", "processes") if phase[key] not in ("", None, *PLACES))
+    keys = ("nodes", "processes", "copies")
+    yield from ((key, phase[key]) for key in keys if phase[key] not in ("", None, *PLACES, FILL))
 
 
 def _check_words(phase: Values, words: list[str], flags: set[str]) -> None:
@@ -176,7 +178,9 @@ def _check_together(phases: Sequence[Values]) -> None:
     first: Values | None = None
     for phase in phases:
         if phase["beside"] == "":
-            first = phase if phase["program"] else None
+            first = phase if phase["program"] and not phase["copies"] else None
+        elif phase["copies"]:
+            phase.problem(f"found {phase['copies']} beside `beside`; remove one of them", "copies")
         elif first is None or phase["beside"] != first["id"]:
             phase.problem(
                 f"found {phase['beside']}; allowed: the phase before it, if that has a program; if several start "
@@ -196,7 +200,7 @@ def _check_together(phases: Sequence[Values]) -> None:
 
 
 def _check_phases_of_operations(pack: Values) -> None:
-    phases = _launched_phases(pack)
+    phases, with_copies = _launched_phases(pack), phases_with_copies(pack)
     for operation in pack.entries("operations") if phases else ():
         if operation["record"] == "" and operation["phase"]:
             operation.problem("found `phase` without `record`; a formula belongs to no phase; remove it", "phase")
@@ -204,6 +208,16 @@ def _check_phases_of_operations(pack: Values) -> None:
             operation.problem(f"required key missing; allowed: {', '.join(phases)}", "phase")
         else:
             operation.require(operation["phase"], phases, "phase")
+            if operation["phase"] in with_copies and not operation["formula"]:
+                operation.problem(
+                    f"required key missing: phase {operation['phase']} has copies; allowed: a formula such as "
+                    f"min({formulas.VALUE} over {formulas.COPIES})",
+                    "formula",
+                )
+
+
+def phases_with_copies(pack: Values) -> list[str]:
+    return [phase["id"] for phase in pack.entries("phases") if phase["copies"]]
 
 
 def _launched_phases(pack: Values) -> list[str]:

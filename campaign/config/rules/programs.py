@@ -70,7 +70,8 @@ class Phase:
     processes: str = ""  # a formula; "": as many on each node as the launch condition has
     launch: tuple[str, ...] = ()  # the launch conditions under which it runs; all where empty
     beside: str = ""  # the earlier phase with which it starts together
-    copies: bool = False  # the text is the path of an input file, which is copied
+    copies: str = ""  # how many of it start together: a formula or `fill`; "": it runs once
+    has_input: bool = False  # the text is the path of an input file, which is copied
     fixed: tuple[Flag, ...] = ()  # must be in the executed argv
     derived: tuple[Flag, ...] = ()  # set by campaign from the geometry; never given by hand
     allowed: tuple[Flag, ...] = ()  # may be added through benchmark.extra_arguments
@@ -128,7 +129,8 @@ def _read_phase(
         entry["processes"],
         entry["launch"],
         entry["beside"],
-        copies=bool(entry["input"]),
+        entry["copies"],
+        has_input=bool(entry["input"]),
         fixed=(*fixed, *(Flag(name, False, entry["clause"]) for name in mandatory_names)),
         derived=derived,
         allowed=allowed,

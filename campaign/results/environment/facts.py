@@ -236,6 +236,8 @@ class Witness:
     ranks: Mapping[str, str] = field(default_factory=dict)
     # By node, in kB: the peaks of its ranks together, the largest of them, and by the step's cgroup (0: unknown).
     memory: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    # By "PHASE NODE", of copies: the CPUs on which its ranks may run, "0,1,2"; "all" where they are not confined.
+    cpus: Mapping[str, str] = field(default_factory=dict)
     directories: tuple[str, ...] = ()  # where ranks began to work in the attempt's directory or below it
     other_directories: tuple[str, ...] = ()  # and elsewhere, each with its nodes
     problems: tuple[str, ...] = ()

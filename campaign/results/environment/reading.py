@@ -244,7 +244,8 @@ def _as_ranges(indices: Sequence[int]) -> str:
 
 _EXECUTED = re.compile(r"[0-9a-f]{16}(?:,[0-9a-f]{16})*")
 _PEAKS = re.compile(r"([0-9]{1,18}) ([0-9]{1,18}) ([0-9]{1,18})")
-_PHASE = re.compile(r"[a-z0-9-]{0,40}")
+_PHASE = re.compile(r"[a-z0-9-]{0,40}(?:\.[0-9]{1,6})?")
+_CPUS = re.compile(rf"({_PHASE.pattern}) (all|[0-9]{{1,6}}(?:,[0-9]{{1,6}})*)")
 _NODE = re.compile(r"\S{1,255}")
 
 
@@ -277,6 +278,7 @@ def _witness(source: _SourceFacts) -> facts.Witness:
         variables={name: (*of_ranks.get(name, ()), *("",) * (name in unset)) for name in {**of_ranks, **unset}},
         ranks=dict(_executed(source)),
         memory=dict(_memory(source)),
+        cpus=dict(_cpus(source)),
         directories=source.words("directory.own"),
         other_directories=tuple(f"{fact.value} on {fact.node}" for fact in source.by_name.get("directory.other", ())),
         problems=(*source.words("problem"), *source.problems),
@@ -307,6 +309,14 @@ def _memory(source: _SourceFacts) -> Iterator[tuple[str, tuple[int, int, int]]]:
             yield fact.node, (together, largest, by_step)
         else:
             source.problems.at_fact(fact, "not the peaks of memory of a node's ranks")
+
+
+def _cpus(source: _SourceFacts) -> Iterator[tuple[str, str]]:
+    """On which CPUs of each node the ranks of copies may run."""
+    for fact in source.by_name.get("cpus", ()):
+        for text in fact.value.split("; ") if isinstance(fact.value, str) else ():
+            if match := _CPUS.fullmatch(text):
+                yield f"{match[1]} {fact.node}", match[2]
 
 
 def _ranks(fact: FactLine) -> Iterator[int]:

@@ -23,7 +23,7 @@ from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.grouping import grouped
 from campaign.core.records import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
-from campaign.core.runs import LABEL
+from campaign.core.runs import LABEL, phase_of_copy
 from campaign.results.attempt_record import read_attempt_record
 from campaign.results.completion import completion_of
 from campaign.results.environment import facts_file
@@ -61,7 +61,11 @@ def read_phases(forms: Mapping[str, Form], folder: Path, root: Path) -> tuple[li
     `forms`: how that of each phase is read, which is in a folder of its name.
     """
     # A phase of another launch condition has no folder; nor has one that did not begin, whose results are missing.
-    forms_of_begun = {phase: form for phase, form in forms.items() if (folder / phase).is_dir() or not folder.is_dir()}
+    copies = [path.name for path in folder.glob("*.*") if path.suffix[1:].isdecimal() and path.stem in forms]
+    names = [*forms, *sorted(copies, key=lambda name: (len(name), name))]
+    forms_of_begun = {
+        name: forms[phase_of_copy(name)] for name in names if (folder / name).is_dir() or not folder.is_dir()
+    }
     parsed = {phase: read(form, folder, root, phase) for phase, form in forms_of_begun.items()}
     records = [
         replace(record, operation=record_key(phase, record.operation))

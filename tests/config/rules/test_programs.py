@@ -259,6 +259,61 @@ def test_phases_that_cannot_start_together_are_refused(tmp_path: Path, change: t
         read(tmp_path, change)
 
 
+COPIES = (
+    'clause: "2", program: mdtest, arguments: "',
+    'clause: "2", copies: fill, processes: 2, nodes: 1, program: mdtest, arguments: "-d {directory}/{copy} ',
+)
+OF_COPIES = (
+    "selection:",
+    "  - {id: min, phase: files, record: create, formula: FORMULA, printed: 1/s, unit: 1/s, title: x}\nselection:",
+)
+
+
+def test_copies_fill_the_launch_condition_on_blocks_of_nodes(tmp_path: Path) -> None:
+    run = planned_run(tmp_path, Geometry(2, 8), COPIES)
+    copies = [(command.phase, command.first_node, command.beside, command.arguments[1]) for command in run.commands[4:]]
+    assert copies == [
+        ("files.1", 0, False, "{directory}/1"), ("files.2", 0, True, "{directory}/2"),
+        ("files.3", 1, True, "{directory}/3"), ("files.4", 1, True, "{directory}/4"),
+    ]  # fmt: skip
+    assert {command.geometry for command in run.commands[4:]} == {Geometry(1, 2)}
+    assert "in as many copies as there is room for" in text.text(read(tmp_path, COPIES), width=300)
+
+
+def test_fewer_copies_than_there_is_room_for_are_spread_over_the_nodes(tmp_path: Path) -> None:
+    run = planned_run(tmp_path, Geometry(4, 16), COPIES, ("copies: fill", "copies: nodes / 2"))
+    assert [(command.phase, command.first_node) for command in run.commands[4:]] == [("files.1", 0), ("files.2", 2)]
+
+
+def test_more_copies_than_there_is_room_for_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"phase files: 5 copies of 1x2; allowed: up to 4, which the 2x4 of the launch"
+    ):
+        planned_run(tmp_path, Geometry(2, 8), COPIES, ("copies: fill", "copies: 5"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ([COPIES, (OF_COPIES[0], OF_COPIES[1].replace("formula: FORMULA, printed: 1/s, ", ""))],
+         r"operations\[3\]\.formula: required key missing: phase files has copies; allowed: a formula such as min\(v"),
+        ([(OF_COPIES[0], OF_COPIES[1].replace("FORMULA", "min(value over copies)"))], "found copies"),
+        ([COPIES, ("copies: fill", "copies: fill, beside: purge")], r"copies: found fill beside `beside`; remove one"),
+        ([COPIES, ("copies: fill, ", "")], r"arguments: found \{copy\}; allowed"),
+        ([('remove: "{directory}/data"', 'copies: "2", remove: "{directory}/data"')], "give exactly one of"),
+    ],
+)  # fmt: skip
+def test_copies_that_cannot_be_are_refused(tmp_path: Path, changes: list[tuple[str, str]], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read(tmp_path, *changes)
+
+
+@pytest.mark.parametrize("formula", ["min(value over copies)", "3600 * count(value over copies) / makespan"])
+def test_a_result_may_be_computed_of_all_copies_and_of_their_time(tmp_path: Path, formula: str) -> None:
+    pack = read(tmp_path, COPIES, (OF_COPIES[0], OF_COPIES[1].replace("FORMULA", formula)))
+    assert not pack.operations[-1].is_across_executions
+
+
 INPUT = ("phases:\n", f'inputs: [{{id: box, sha256: {"a" * 64}, clause: "1"}}]\nphases:\n')
 
 

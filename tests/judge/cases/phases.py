@@ -13,7 +13,7 @@ from campaign.core.runs import Command, Geometry
 from campaign.judge.job_facts import RESTORED
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.environment.facts import Accounting
+from campaign.results.environment.facts import Accounting, Witness
 from tests.judge.cases import Example, attempts, broken, compliant, disclosed, sources, unchecked
 from tests.support import builders
 
@@ -116,6 +116,34 @@ def with_load(
         pack=replace(of_phases(case.pack, commands), profile=profile, operations=operations),
         run=replace(case.run, commands=commands),
         outputs=phases,
+    )
+
+
+COPIES = tuple(
+    replace(COMMANDS[0], phase=f"solve.{number}", geometry=Geometry(1, 2), beside=number > 1) for number in (1, 2)
+)
+SOLVES = (PhaseTimes("solve.1", 0, 110.0, 111.0), PhaseTimes("solve.2", 0, 110.0, 111.0))
+
+
+def with_copies(second: str, first: str = "0,1", times: tuple[PhaseTimes, ...] = SOLVES) -> Case:
+    """A result of two copies of two processes on one node; `first` and `second`: the CPUs on which they may run."""
+    case = phased(times)
+    seen = {f"{rank} {copy.phase}": f"n1 {'0' * 16}" for copy in COPIES for rank in range(2)}
+    cpus = {f"{copy.phase} n1": text for copy, text in zip(COPIES, (first, second), strict=True)}
+    outputs = {
+        copy.phase: Observation(job_id="17", step_id=step, node_names=("n1",))
+        for copy, step in zip(COPIES, "01", strict=True)
+    }
+    return replace(
+        case,
+        pack=replace(
+            case.pack,
+            phases=(replace(case.pack.phases[0], id="solve", copies="2"),),
+            operations=tuple(replace(operation, phase="solve") for operation in case.pack.operations),
+        ),
+        run=replace(case.run, commands=COPIES),
+        outputs=outputs,
+        evidence=replace(case.evidence, witness=Witness(watched=True, ranks=seen, cpus=cpus)),
     )
 
 
@@ -252,5 +280,15 @@ EXAMPLES: list[Example] = [
            "ascending step numbers", "0, 3, 2", severity=Severity.WARNING),
     unchecked("RUN-09", "nodes of a phase that starts together with another were not seen",
               with_load(nodes=(("n1",), ()))),
+    compliant("RUN-09", "copies that share a node and no CPU", with_copies("2,3")),
+    compliant("RUN-09", "copies that share two threads of each core", with_copies("0,1,2,3", "0,1,2,3")),
+    broken("RUN-09", "the phases that ran differ from the plan (each once, in order)",
+           with_copies("2,3", times=SOLVES[:1]), "solve.1, solve.2", "solve.1"),
+    broken("RUN-09", "phases that start together did not run at the same time",
+           with_copies("2,3", times=(SOLVES[0], replace(SOLVES[1], started=111.2, ended=112.0))),
+           "solve.1 and solve.2 at the same time", "solve.2 began 0.2 s after the end of solve.1"),
+    broken("RUN-09", "copies of a phase ran on the same CPUs of a node", with_copies("1,2"),
+           "CPUs of its own for each", "solve.1 and solve.2 on CPU 1 of n1"),
+    unchecked("RUN-09", "copies that may run on all CPUs of their node", with_copies("all", "all")),
     unchecked("RUN-09", "Slurm keeps no accounting of steps", phased(steps=None)),
 ]  # fmt: skip
