@@ -55,7 +55,7 @@ class Finding:
     phase: str = ""  # the phases of the run in which it was found, if not all: `ior-easy-write, find`
     clause: str = ""  # that of the pack's entry that it is about; "": of its rule
     move: Move = Move.VENDOR
-    remedy: str = ""  # what to do in this case; "": what its rule says
+    remedy: str = field(default="", compare=False)  # what to do in this case; "": what its rule says
     values: Mapping[str, str] = field(default_factory=dict, hash=False)  # the values in its message
     cells: tuple[Cell, ...] = field(default=(), hash=False)  # that it is about; none: the whole campaign
 

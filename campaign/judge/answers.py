@@ -94,6 +94,7 @@ def check_waivers(submission: Submission) -> Iterator[Finding]:
                 granted.problem,
                 about=waiver.cells,
                 rule=waiver.rule,
+                remedy="have the buyer sign its text ('campaign check FILE --waiver N'), or remove the waiver",
             )
         elif not is_in_force(granted, measured):
             yield violation(
@@ -102,6 +103,7 @@ def check_waivers(submission: Submission) -> Iterator[Finding]:
                 measured,
                 about=waiver.cells,
                 rule=waiver.rule,
+                remedy="ask the buyer for a new waiver, or remove this one",
             )
         else:
             yield note(

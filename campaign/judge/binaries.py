@@ -52,6 +52,7 @@ def check_executed_programs(case: Case) -> Iterator[Finding]:
             "under launcher.prefix",
             interpreter,
             path=path,
+            remedy="name the program itself under benchmark.executable, and run again",
         )
     if not all(program.hashes for program in declared_programs.values()):
         if case.run.launcher.image:
@@ -73,7 +74,12 @@ def check_executed_programs(case: Case) -> Iterator[Finding]:
             additional_ranks[_program_names(case, other_hashes)] += ranks
     expected = _declared_hashes(case, declared_programs) if undeclared_ranks or additional_ranks else ""
     if undeclared_ranks:
-        yield violation("ranks ran a program other than the declared one", expected, _rank_counts(undeclared_ranks))
+        yield violation(
+            "ranks ran a program other than the declared one",
+            expected,
+            _rank_counts(undeclared_ranks),
+            remedy="name the program that ranks run, or run again with the declared one",
+        )
     if additional_ranks and case.run.launcher.prefix:
         message = "ranks also ran programs other than the benchmark and what launcher.prefix names"
         yield to_explain(message, expected, _rank_counts(additional_ranks))
@@ -178,7 +184,7 @@ def check_binary(submission: Submission) -> Iterator[Finding]:
     """
     finished = finished_cases(submission)
     if not finished:
-        yield unchecked("nothing has been measured")
+        yield unchecked("nothing has been measured", remedy="measure: campaign run FILE")
         yield from _check_recorded_builds(submission, submission.programs)
         return
     findings_by_program: dict[tuple[str, int, int], tuple[Finding, ...]] = {}
@@ -209,6 +215,7 @@ def check_binary(submission: Submission) -> Iterator[Finding]:
             "binary not recorded for {count} of {all} attempts",
             count=len(finished) - len(hashed_cases),
             all=len(finished),
+            remedy="run these results again",
         )
     if not hashed_cases:
         return
@@ -233,7 +240,11 @@ def _disclose_images(finished: Sequence[Case]) -> Iterator[Finding]:
 def _check_recorded_builds(submission: Submission, hashes: Iterable[str]) -> Iterator[Finding]:
     for executed_hash in hashes:
         if not submission.sources.builds:
-            yield unchecked("no build record for the executed binary {hash}", hash=executed_hash)
+            yield unchecked(
+                "no build record for the executed binary {hash}",
+                hash=executed_hash,
+                remedy="describe the build under source.build, or build with 'campaign build'",
+            )
         elif submission.sources.build_of(executed_hash) is None:
             recorded_hashes = ", ".join(build.binary_sha256 for build in submission.sources.builds)
             yield violation("the executed binary is not from a recorded build", recorded_hashes, executed_hash)
@@ -288,8 +299,8 @@ def _check_nodes_of_files(case: Case, files: Iterable[ExecutedFile]) -> Iterator
     "compiler, flags and libraries are recorded, and preloaded libraries are disclosed",
     why="without the build record the buyer cannot repeat the build, and a preloaded library may alter results",
     remedy=(
-        "give compiler, flags and libraries under source.build, name preloaded libraries in the campaign file, and "
-        "run 'campaign run FILE' again, which keeps the record"
+        "give compiler, flags and libraries under source.build, name preloaded libraries, and run again: "
+        "campaign run FILE"
     ),
     is_fixed_afterwards=True,
 )
@@ -305,11 +316,16 @@ def check_build_record(submission: Submission) -> Iterator[Finding]:
     cases_by_hash = grouped((digest, case) for case, digests in of_case for digest in digests)
     cases_by_hash |= {digest: [] for digest in submission.programs}
     if not cases_by_hash:
-        yield unchecked("executed binary not recorded")
+        yield unchecked("executed binary not recorded", remedy="run these results again")
     for digest, cases in sorted(cases_by_hash.items()):
         build = submission.sources.build_of(digest)
         if build is None:
-            yield violation("build record missing", f"the build of {digest}", "none")
+            yield violation(
+                "build record missing",
+                f"the build of {digest}",
+                "none",
+                remedy="describe the build under source.build in the campaign file",
+            )
             continue
         yield from check_build_inputs(build)
         for case in cases[:1]:
@@ -322,10 +338,11 @@ def check_build_record(submission: Submission) -> Iterator[Finding]:
         present_names = ", ".join(name for name, value in build_fields.items() if value)
         if lacking:
             yield violation(
-                "build record lacks {names}; add them under source.build",
+                "build record lacks {names}",
                 "compiler, flags and libraries",
                 f"only {present_names}" if present_names else "none of them",
                 names=", ".join(lacking),
+                remedy=f"add {', '.join(lacking)} under source.build in the campaign file",
             )
 
 
@@ -346,7 +363,10 @@ def check_published_source(submission: Submission) -> Iterator[Finding]:
         build = submission.sources.build_of(digest)
         programs = {case.observation.program.removeprefix(BUILTIN) for case in builtin if binary_sha256(case) == digest}
         if build is None or not build.source_tree:
-            yield unchecked("the build of the built-in benchmark was not recorded")
+            yield unchecked(
+                "the build of the built-in benchmark was not recorded",
+                remedy="build it with 'campaign build', and run again",
+            )
             continue
         if other_versions := programs - {build.version}:
             yield violation(
@@ -364,9 +384,9 @@ def check_published_source(submission: Submission) -> Iterator[Finding]:
             )
         elif published is None or published.version != build.version:
             yield unchecked_by_buyer(
-                "built from version {version} of the built-in benchmark; this version of campaign has only the source "
-                "of its own: install campaign {version} and verify with it",
+                "built from version {version} of the built-in benchmark, whose source this version of campaign lacks",
                 version=build.version or "?",
+                remedy=f"install campaign {build.version or '?'} and verify with it",
             )
         elif published.tree != build.source_tree:
             yield violation(

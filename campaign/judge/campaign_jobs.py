@@ -57,7 +57,7 @@ def check_jobs(submission: Submission) -> Iterator[Finding]:
     """
     finished = [case for case in submission.results if case.attempt.state is State.DONE]
     if not finished:
-        yield unchecked("no run succeeded: nothing to compare")
+        yield unchecked("no run succeeded: nothing to compare", remedy="measure: campaign run FILE")
         return
     yield from _check_overlaps(submission, finished)
     yield from _check_step_counts(submission, finished)
@@ -140,8 +140,7 @@ def _check_step_counts(submission: Submission, finished: Sequence[Case]) -> Iter
     if silent:
         keeps_none = len(silent) == len(jobs) and all(map(has_no_accounting, finished))
         yield (note if keeps_none else unchecked)(
-            "runs of {jobs} cannot be counted: sacct has no job steps, or the benchmark's have the same name as the "
-            "job's own",
+            "the accounting has no job steps of the benchmark, so attempts cannot be counted ({jobs})",
             jobs=listing(silent),
         )
 
@@ -245,7 +244,10 @@ def _check_planned_partition(planned: Partition, finished: Iterable[Case]) -> It
     ran_in = {environment.partition for environment in environments}
     if other_partitions := sorted(ran_in - {"", *planned.name.split(",")}):
         yield to_explain(
-            "jobs ran in another partition than that in plan.json", planned.name, bound_listing(other_partitions)
+            "jobs ran in another partition than that in plan.json",
+            planned.name,
+            bound_listing(other_partitions),
+            remedy="explain in the campaign file why another partition was used",
         )
     if planned.names and (
         foreign := {name for environment in environments for name in environment.job_nodes} - planned_nodes
@@ -254,6 +256,7 @@ def _check_planned_partition(planned: Partition, finished: Iterable[Case]) -> It
             "jobs ran on nodes that plan.json does not list for the partition",
             planned.account,
             bound_listing(sorted(foreign)),
+            remedy="explain in the campaign file why these nodes were used",
         )
 
 
@@ -282,7 +285,10 @@ def _check_machines(submission: Submission, finished: Sequence[Case]) -> Iterato
             rebooted_nodes.append(f"{name} ({found_in})")
     if rebooted_nodes:
         yield to_explain(
-            "nodes were rebooted during the campaign", "no reboot of a node", bound_listing(rebooted_nodes)
+            "nodes were rebooted during the campaign",
+            "no reboot of a node",
+            bound_listing(rebooted_nodes),
+            remedy="explain the reboot in the campaign file",
         )
     for boot, subjects_and_names in grouped((boot, (subject, name)) for name, boot, subject in boots).items():
         names = {name: None for _, name in subjects_and_names}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from campaign.core.findings import Finding
 from campaign.core.runs import State, Status
@@ -27,10 +28,21 @@ def check_cells(submission: Submission) -> Iterator[Finding]:
     required_cells = matrix.cells(submission.campaign, submission.pack)
     cell_counts = Counter(submission.cells)
     for pattern in patterns([cell for cell in required_cells if not cell_counts[cell]], required_cells):
-        yield violation("results are missing from the table", "each once", "absent", about=pattern)
+        yield violation(
+            "results are missing from the table",
+            "each once",
+            "absent",
+            about=pattern,
+            remedy="add the missing results to the table",
+        )
     repeated_cells = [cell for cell, count in cell_counts.items() if count > 1]
     yield from submission.per_line(
-        violation, repeated_cells, "results are in the table more than once", "each once", "several"
+        violation,
+        repeated_cells,
+        "results are in the table more than once",
+        "each once",
+        "several",
+        remedy="keep one row of each result in the table",
     )
     foreign = [cell for cell in cell_counts if cell not in set(required_cells)]
     yield from submission.per_line(
@@ -39,6 +51,7 @@ def check_cells(submission: Submission) -> Iterator[Finding]:
         "the table has results that the rules do not ask for",
         "only the rule pack's results",
         "others",
+        remedy="remove these results from the table",
     )
 
 
@@ -64,6 +77,7 @@ def check_targets(submission: Submission) -> Iterator[Finding]:
                 f"declined: {rows[0].note}",
                 about=pattern,
                 target=target.name,
+                remedy="explain why the offer does not need the target, or measure it",
             )
 
 
@@ -71,7 +85,7 @@ def check_targets(submission: Submission) -> Iterator[Finding]:
     "CMP-03",
     "every result is measured, projected, or declined with a reason",
     why="a result without a value leaves a gap in the comparison of offers",
-    remedy="run 'campaign run FILE' again, or give a projection or a reason for declining in the campaign file",
+    remedy="give a projection or a reason for declining, or run again: campaign run FILE",
     needs=Needs.END,
 )
 def check_values(submission: Submission) -> Iterator[Finding]:
@@ -81,7 +95,12 @@ def check_values(submission: Submission) -> Iterator[Finding]:
             failed = row.attempt is not None and not row.attempt.state.active and row.attempt.state is not State.DONE
             state = str(row.attempt.state) if row.attempt and failed else row.note  # RUN-01 says why
             yield violation(
-                "no value: {status}", "measured, projected or declined", state, about=row.cell, status=row.status
+                "no value: {status}",
+                "measured, projected or declined",
+                state,
+                about=row.cell,
+                status=row.status,
+                remedy="fix the cause, and run again: campaign run FILE" if failed else "measure: campaign run FILE",
             )
 
 
@@ -123,10 +142,14 @@ def check_traces(submission: Submission) -> Iterator[Finding]:
                 subject for subject in reread_parts if (subject.operation, subject.source) == (record.operation, source)
             ]
             if {(result.value, result.unit) for result in same_line} != {(record.value, record.unit)}:
-                yield violation(
-                    "{file} line {line} does not contain the reported value"
-                    if any(results)
-                    else "{file} has no results any more; line {line} had the reported value",
+                form, wording = violation, "{file} line {line} does not contain the reported value"
+                if not any(results):
+                    form = partial(
+                        form, remedy="restore the raw output, or run the result again: campaign rerun FILE CELL"
+                    )
+                    wording = "raw output changed or deleted: {file}, whose line {line} had the reported value"
+                yield form(
+                    wording,
                     f"{record.value} {record.unit}",
                     ", ".join(f"{result.value} {result.unit}" for result in same_line) or "no such result",
                     about=row.cell,

@@ -234,7 +234,9 @@ def check_anything_measured(submission: Submission) -> Iterator[Finding]:
         need_numbers |= {"RUN-06"}
     if submission.results and not any(case.records for case in finished):
         for rule in (rule for rule in submission.pack.checks if rule in need_numbers):
-            yield from complete_findings(rule, CAMPAIGN, [unchecked("no run produced a value")])
+            yield from complete_findings(
+                rule, CAMPAIGN, [unchecked("no run produced a value", remedy="measure: campaign run FILE")]
+            )
 
 
 def unsupported_rules(pack: RulePack) -> Iterator[Finding]:

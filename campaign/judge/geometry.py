@@ -172,7 +172,11 @@ def check_topology(case: Case) -> Iterator[Finding]:
         return
     machines = grouped((spoke[name].boot if name in spoke else "", name) for name in names)
     if "" in machines:
-        yield unchecked("cannot tell whether these nodes are separate machines: {nodes}", nodes=listing(machines[""]))
+        yield unchecked(
+            "cannot tell whether these nodes are separate machines: {nodes}",
+            nodes=listing(machines[""]),
+            remedy="explain in the campaign file which machines these nodes are",
+        )
     for boot, node_names in machines.items():
         if boot and len(node_names) > 1:
             yield _shared_machine(case, node_names)
@@ -217,7 +221,10 @@ def _shared_machine(case: Case, names: Sequence[str]) -> Finding:
         )
     clients_text = ", each with its own client of the file system" if on_network else ""
     return to_explain_at_full_size(case.full)(
-        f'several "nodes" run on one physical machine{clients_text}', "one machine per node", bound_listing(names)
+        f'several "nodes" run on one physical machine{clients_text}',
+        "one machine per node",
+        bound_listing(names),
+        remedy="explain in the campaign file why nodes share a machine, or measure on separate machines",
     )
 
 
@@ -241,7 +248,11 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
             continue
         subject = f"*/{condition.id}/*/*"
         if submission.partition is None:
-            yield unchecked("the partition's size was not recorded", about=subject)
+            yield unchecked(
+                "the partition's size was not recorded",
+                about=subject,
+                remedy="run again, which records it: campaign run FILE",
+            )
             continue
         partitions = {row.cell: submission.partition.of_job(ran_in.get(row.origin, "")) for row in planned}
         for row in planned:
@@ -266,6 +277,7 @@ def check_concurrency(submission: Submission) -> Iterator[Finding]:
                     plural(len(row.nodes), condition.unit),
                     f"{plural(len(row.by_node), condition.unit)}; not {bound_listing(lacking)}",
                     about=row.cell,
+                    remedy="measure these nodes, or explain why they have no result",
                 )
         for partition in dict.fromkeys(partitions.values()):
             findings = _check_unused_nodes(condition, partition)
@@ -288,6 +300,7 @@ def _check_unused_nodes(condition: LaunchCondition, partition: Partition) -> Ite
             "Slurm gives one job fewer nodes than the partition has",
             plural(partition.usable, "node"),
             f"{plural(partition.job_nodes, 'node')} ({partition.limits[0]})",
+            remedy="explain the limit in the campaign file, or have it raised and run again",
         )
 
 

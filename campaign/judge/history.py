@@ -114,6 +114,7 @@ def _check_repeated_runs(submission: Submission) -> Iterator[Finding]:
                 "one valid result of each repetition",
                 f"{len(cases)} valid results",
                 run=name,
+                remedy="explain in the campaign file why it was measured again",
             )
 
 

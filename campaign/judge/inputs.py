@@ -80,7 +80,7 @@ def check_required_variables(case: Case) -> Iterator[Finding]:
     "INP-01",
     "the benchmark read the input files that the rules fix or the vendor declares",
     why="another input is another problem, which may be much easier to compute",
-    remedy="restore the input file and run the result again with 'campaign rerun FILE CELL'",
+    remedy="restore the input file and run the result again: campaign rerun FILE CELL",
     is_always_judged=True,
     is_about_run=True,
 )
@@ -91,7 +91,10 @@ def check_inputs(case: Case) -> Iterator[Finding]:
     if not case.run.inputs:
         return
     if not case.evidence.environment.recorded:
-        yield unchecked("the job's record is missing: it is unknown which input files were read")
+        yield unchecked(
+            "the job's record is missing: it is unknown which input files were read",
+            remedy="run the result again: campaign rerun FILE CELL",
+        )
         return
     nodes = [node.name for node in case.evidence.environment.nodes]
     for input_file in case.run.inputs:

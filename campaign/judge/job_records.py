@@ -59,7 +59,7 @@ from campaign.results.environment.slurm_text import expand_nodes
     "RUN-02",
     "the times in the output lie within those of the run and of the job",
     why="times that do not match the job suggest that the output is from another run",
-    remedy="check the clocks of the nodes, and repeat the run with 'campaign rerun FILE CELL'",
+    remedy="check the clocks of the nodes, and repeat the run: campaign rerun FILE CELL",
     is_about_records=True,
 )
 def check_times(case: Case) -> Iterator[Finding]:
@@ -68,7 +68,9 @@ def check_times(case: Case) -> Iterator[Finding]:
     """
     completion = case.evidence.completion
     if completion is None:
-        yield unchecked("facts.jsonl is missing")
+        yield unchecked(
+            "facts.jsonl is missing", remedy="restore facts.jsonl, or run the result again: campaign rerun FILE CELL"
+        )
         return
     window, back_s = (completion.started, completion.ended), set_back_s(case)
     output_times, unclear = printed_times(case)
@@ -81,7 +83,10 @@ def check_times(case: Case) -> Iterator[Finding]:
     if is_started_again(case):
         yield unchecked(STARTED_AGAIN)
     if slurm_span(case) is None:
-        yield unchecked("job start and end were not recorded by Slurm")
+        yield unchecked(
+            "job start and end were not recorded by Slurm",
+            remedy="collect while Slurm has the job's record: campaign collect FILE",
+        )
     yield from compare(RUN_TIMES, case)
 
 
@@ -97,7 +102,7 @@ def check_phases_fit(case: Case, lasted_s: float, message: str) -> Iterator[Find
     "RUN-03",
     "job id, nodes and task count agree between output, job records and Slurm's accounting",
     why="records that contradict each other suggest that the output is from another job",
-    remedy="compare the records with Slurm's accounting, and repeat the run with 'campaign rerun FILE CELL'",
+    remedy="compare the records with Slurm's accounting, and repeat the run: campaign rerun FILE CELL",
     is_about_records=True,
 )
 def check_job(case: Case) -> Iterator[Finding]:
@@ -171,9 +176,9 @@ def _check_completing_nodes(final: Accounting, job_nodes: Sequence[str]) -> Iter
         )
     elif not final.allocation.get("NodeList"):
         yield unchecked(
-            "job nodes not confirmed: Slurm reported the job as {state}; run 'campaign collect FILE' while Slurm "
-            "still has the job's record",
+            "job nodes not confirmed: Slurm reported the job as {state}",
             state=final.job.get("JobState", "active"),
+            remedy="collect while Slurm has the job's record: campaign collect FILE",
         )
 
 
@@ -181,7 +186,10 @@ def _check_job_step(case: Case) -> Iterator[Finding]:
     final, observation = accounting(case), case.observation
     if not final.steps:
         if not final.job:  # otherwise Slurm has no accounting
-            yield unchecked("Slurm's final record of the job is missing")
+            yield unchecked(
+                "Slurm's final record of the job is missing",
+                remedy="collect while Slurm has the job's record: campaign collect FILE",
+            )
         return
     if observation.step_id is None and not case.run.launcher.is_srun:
         yield unprovable(
@@ -189,11 +197,18 @@ def _check_job_step(case: Case) -> Iterator[Finding]:
         )
         return
     if observation.step_id is None:
-        missing = unchecked("sacct shows no matching job step (yet)")
+        missing = unchecked(
+            "sacct shows no matching job step (yet)",
+            remedy="collect when sacct has the job's steps: campaign collect FILE",
+        )
         steps = [row for row in final.steps if _may_be_step_of(case, row)]
     else:
         name = f"{case.attempt.job_id}.{observation.step_id}"
-        missing = unchecked("sacct shows no job step {step} (yet)", step=name)
+        missing = unchecked(
+            "sacct shows no job step {step} (yet)",
+            step=name,
+            remedy="collect when sacct has the job's steps: campaign collect FILE",
+        )
         steps = [row for row in final.steps if row.get("JobIDRaw") == name]
     if not steps:
         yield missing
@@ -233,7 +248,7 @@ _KINDS = {
     "EVD-06",
     "the records of a run by driver, job, Slurm and benchmark do not contradict each other",
     why="records that contradict each other were edited, or belong to different runs",
-    remedy="submit the original records, or repeat the run with 'campaign rerun FILE CELL'",
+    remedy="submit the original records, or repeat the run: campaign rerun FILE CELL",
     is_always_judged=True,
     is_about_records=True,
     needs=Needs.RECORDS,
@@ -287,7 +302,10 @@ def _check_journal(case: Case) -> Iterator[Finding]:
     """The journal's record of the attempt against the job's."""
     completion = case.evidence.completion
     if completion is None:
-        yield unchecked("facts.jsonl is missing: nothing to compare the other records with")
+        yield unchecked(
+            "facts.jsonl is missing: nothing to compare the other records with",
+            remedy="restore facts.jsonl, or run the result again: campaign rerun FILE CELL",
+        )
         return
     yield from compare(JOURNAL_TIMES, case)
     back_s = set_back_s(case)
@@ -331,7 +349,10 @@ def _clock_set_by_benchmark_s(case: Case) -> float | None:
 def _check_slurm(case: Case) -> Iterator[Finding]:
     """Slurm's records during the job, after it, and in its accounting; and the job's own variables."""
     if not accounting(case).job and not accounting(case).steps:
-        yield unchecked("Slurm's final record of the job is missing: nothing to compare the job's record with")
+        yield unchecked(
+            "Slurm's final record of the job is missing: nothing to compare the job's record with",
+            remedy="collect while Slurm has the job's record: campaign collect FILE",
+        )
         return
     if is_started_again(case):
         # Slurm has no record of this start; only what the job was submitted with is the same for each start.

@@ -49,7 +49,12 @@ def check_one_run(submission: Submission) -> Iterator[Finding]:
                 "the operations come from several runs", "one run", ", ".join(origins), about="/".join((*line, "*"))
             )
     unknown = [row.cell for row in submission.measured_rows if not row.origin]
-    yield from submission.per_line(unchecked, unknown, "the table does not name the run of the value")
+    yield from submission.per_line(
+        unchecked,
+        unknown,
+        "the table does not name the run of the value",
+        remedy="name the run of each value in the table",
+    )
 
 
 def _check_iterations(submission: Submission) -> Iterator[Finding]:
@@ -103,7 +108,12 @@ def check_selection(submission: Submission) -> Iterator[Finding]:
     for cell, origin in ((row.cell, row.origin) for row in submission.rows if row.status is Status.MEASURED):
         cases = [case for case in by_line.get(cell.line, ()) if cell.operation in case.run.operations]
         if not cases or not origin:
-            yield from submission.per_line(unchecked, [cell], "no attempts on record to select from")
+            yield from submission.per_line(
+                unchecked,
+                [cell],
+                "no attempts on record to select from",
+                remedy="submit the attempts' raw output, from which the value was selected",
+            )
         elif (best := reported_case(cases).subject) != origin:
             yield violation(
                 "the reported attempt is not the one with the {best} {name}",
@@ -119,7 +129,7 @@ def check_selection(submission: Submission) -> Iterator[Finding]:
     "STA-03",
     "there are enough repetitions for a confidence interval, or the rules' minimum with disclosure",
     why="without repetitions the effect of chance on the value is unknown",
-    remedy="raise repetitions in the campaign file, and run 'campaign run FILE' again",
+    remedy="raise repetitions in the campaign file, and run again: campaign run FILE",
     parameters={
         "wanted": Parameter(Quantity.COUNT, 6, "repetitions needed for a confidence interval of the median"),
         "minimum": Parameter(Quantity.COUNT, 1, "minimum number of repetitions that the RFP allows"),
@@ -142,7 +152,12 @@ def check_repetitions(submission: Submission) -> Iterator[Finding]:
         counts.setdefault((planned[row.cell], False), []).append(row.cell)
     for (number, is_shared), cells in sorted(counts.items()):
         if number == 0:
-            yield from submission.per_line(unchecked, cells, "the table has no repetition count")
+            yield from submission.per_line(
+                unchecked,
+                cells,
+                "the table has no repetition count",
+                remedy="add the number of repetitions to the table",
+            )
         elif number < enough:
             form, message = note, "too few repetitions for a confidence interval"
             if number < minimum:
@@ -192,21 +207,33 @@ def check_variation(submission: Submission) -> Iterator[Finding]:
                 f"{actual}%",
                 about=row.cell,
                 limit=f"{explain if cv > explain else variation:.0%}",
+                remedy="measure again without other load or slow nodes, or explain the variation",
             )
     in_time = {row.cell: _values_by_time(row) for row in rows}
     trends = {cell: p for cell, values in in_time.items() if (p := intervals.trend(values)) is not None}
     for cell, p in zip(trends, ranks.adjusted_p_values([*trends.values()]), strict=True):
         if p < drift:
             smallest, actual = distinct_digits(drift, p)
-            yield form("values show a trend over time", f"p-value of {smallest} or more", actual, about=cell)
+            yield form(
+                "values show a trend over time",
+                f"p-value of {smallest} or more",
+                actual,
+                about=cell,
+                remedy="find what changed during the campaign and measure again, or explain the trend",
+            )
     farthest = {cell: far for cell, values in in_time.items() if (far := intervals.farthest_value(values))}
     for (cell, (value, _)), p in zip(
         farthest.items(), ranks.adjusted_p_values([p for _, p in farthest.values()]), strict=True
     ):
         if p < CHANCE:
             yield note("outliers present; none excluded", "", digits(value), about=cell)
-    single = [row.cell for row in rows if row.summary.cv is None]
-    yield from submission.per_line(unchecked, single, "only one repetition: variability unknown")
+    single, wanted = [row.cell for row in rows if row.summary.cv is None], parameter("STA-03", "wanted")
+    yield from submission.per_line(
+        unchecked,
+        single,
+        "only one repetition, so that variability is unknown",
+        remedy=f"set repetitions: {wanted:g} and run again",
+    )
 
 
 def _values_by_time(row: Row) -> list[float]:
@@ -358,7 +385,10 @@ def check_growth(submission: Submission) -> Iterator[Finding]:
                     factor=f"{factor:g}",
                 )
     yield from submission.per_line(
-        unchecked, cells_without_single, "no single-process result, or process count, to compare with"
+        unchecked,
+        cells_without_single,
+        "no single-process result, or process count, to compare with",
+        remedy="measure the single-process launch condition: campaign run FILE",
     )
 
 

@@ -162,7 +162,7 @@ def can_overlap(spans: Sequence[tuple[float, float, bool]], steps: Sequence[Mapp
         "phases that ran at different times, or with other work in between, do not measure the same state of the "
         "storage"
     ),
-    remedy="run all phases again with 'campaign rerun FILE CELL'",
+    remedy="run all phases again: campaign rerun FILE CELL",
     parameters={
         "together": Parameter(
             Quantity.SHARE,

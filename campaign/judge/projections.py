@@ -116,6 +116,7 @@ def check_labels(submission: Submission) -> Iterator[Finding]:
                 "a value computed from the inputs by a model",
                 f"the value of {equal_inputs[0]}, {value:.10g}",
                 about=row.cell,
+                remedy="compute the value from the inputs by a model",
             )
         measured = [other for other in submission.rows if other.status in (Status.MEASURED, Status.INVALID)]
         comparable_rows = (other for other in measured if other.projection is None and other.unit == row.unit)
@@ -160,7 +161,13 @@ def check_recomputation(submission: Submission) -> Iterator[Finding]:
         try:
             recomputed = projection.value
         except ValueError as error:
-            yield violation("the projection cannot be recomputed", "a number", error, about=row.cell)
+            yield violation(
+                "the projection cannot be recomputed",
+                "a number",
+                error,
+                about=row.cell,
+                remedy="correct the formula or the inputs of the projection",
+            )
             continue
         if row.value is None or not _is_close(recomputed, row.value):
             yield violation(
@@ -168,6 +175,7 @@ def check_recomputation(submission: Submission) -> Iterator[Finding]:
                 f"{recomputed:.10g}",
                 "nothing" if row.value is None else f"{row.value:.10g}",
                 about=row.cell,
+                remedy="correct the formula or the value of the projection",
             )
         unused = [name for name, _ in projection.inputs if name not in formula.names(projection.formula)]
         if unused:
@@ -176,6 +184,7 @@ def check_recomputation(submission: Submission) -> Iterator[Finding]:
                 "only inputs that the formula uses",
                 ", ".join(unused),
                 about=row.cell,
+                remedy="remove the inputs that the formula does not use",
             )
 
 
@@ -215,6 +224,7 @@ def _check_inputs(projection: Projection, logs: Mapping[Path, str]) -> Iterator[
                 "log, line and operation under sources, or design",
                 input_text,
                 name=name,
+                remedy="give log, line and operation under sources of the projection",
             )
         elif source.log is None:
             yield note("{name} is a design value, not measured", "", input_text, name=name)

@@ -42,7 +42,7 @@ from campaign.results.environment.energy import SLURM
     "RUN-01",
     "the run finished with exit status 0 and was neither requeued nor suspended",
     why="a run that failed, was started twice, or stood still while the clock went on has no trustworthy value",
-    remedy="find the cause in the run's stdout and stderr, then repeat it with 'campaign rerun FILE CELL'",
+    remedy="find the cause in the run's stdout and stderr, then repeat it: campaign rerun FILE CELL",
     needs=Needs.NOTHING,
     is_about_run=True,
 )
@@ -68,7 +68,7 @@ def check_end(case: Case) -> Iterator[Finding]:
     "RUN-06",
     "the output is complete and free of errors, and every rate is above zero",
     why="a run with errors or an incomplete output may not have done the work that it reports",
-    remedy="find the cause in the run's stdout and stderr, then repeat it with 'campaign rerun FILE CELL'",
+    remedy="find the cause in the run's stdout and stderr, then repeat it: campaign rerun FILE CELL",
     needs=Needs.NOTHING,
 )
 def check_output(case: Case) -> Iterator[Finding]:
@@ -157,7 +157,7 @@ def check_exclusive_nodes(case: Case) -> Iterator[Finding]:
     "RUN-05",
     "the directory was empty before and after the run; capacity and inode counts are recorded",
     why="files left from earlier runs, or a full file system, change metadata rates",
-    remedy="remove what was left in the target's directory, and repeat the run with 'campaign rerun FILE CELL'",
+    remedy="remove what was left in the target's directory, and repeat the run: campaign rerun FILE CELL",
     is_about_run=True,
 )
 def check_clean_directory(case: Case) -> Iterator[Finding]:
@@ -168,7 +168,10 @@ def check_clean_directory(case: Case) -> Iterator[Finding]:
     evidence = case.evidence
     yield from _check_own_target(case)
     if evidence.made is None or evidence.completion is None:
-        yield unchecked("directory state before and after the run was not recorded")
+        yield unchecked(
+            "directory state before and after the run was not recorded",
+            remedy="run the result again: campaign rerun FILE CELL",
+        )
     elif not evidence.made and case.attempt.state is State.DONE:
         yield violation("the job did not create the directory; its earlier contents are unknown")
     left = evidence.completion.leftover_files if evidence.completion else 0
@@ -183,7 +186,10 @@ def check_clean_directory(case: Case) -> Iterator[Finding]:
             "ranks began to work in another directory than the attempt's", case.directory, listing(elsewhere)
         )
     if evidence.before is None or evidence.after is None:
-        yield unchecked("file system capacity and inode counts were not recorded")
+        yield unchecked(
+            "file system capacity and inode counts were not recorded",
+            remedy="run the result again: campaign rerun FILE CELL",
+        )
 
 
 def _check_own_target(case: Case) -> Iterator[Finding]:
@@ -193,16 +199,22 @@ def _check_own_target(case: Case) -> Iterator[Finding]:
         directory = resolved_in_job(run.directory, environment.variables)
         if not directory.fullmatch(environment.directory):
             yield violation(
-                "the job measured in another directory than the target's", run.directory, environment.directory
+                "the job measured in another directory than the target's",
+                run.directory,
+                environment.directory,
+                remedy="run the result again in the target's directory: campaign rerun FILE CELL",
             )
     commands = tuple(entry.command for entry in case.evidence.prepared)
     if run.prepare and not commands:
-        yield unchecked("the commands before the run were not recorded")
+        yield unchecked(
+            "the commands before the run were not recorded", remedy="run the result again: campaign rerun FILE CELL"
+        )
     elif commands != run.prepare:
         yield violation(
             "other commands were executed before the run than planned",
             listing(run.prepare) or "none",
             listing(commands),
+            remedy="run the result again with the planned commands: campaign rerun FILE CELL",
         )
 
 
@@ -225,6 +237,7 @@ def check_suspension(case: Case) -> Iterator[Finding]:
             "Slurm suspended the job during the run: that time counts in its results",
             "not suspended",
             listing(suspensions),
+            remedy="run the result again: campaign rerun FILE CELL",
         )
     elif resumed and completion.suspended is None and completion.started <= resumed + ahead:
         yield unchecked(
@@ -283,7 +296,7 @@ NODE_W = (1.0, 100e3)  # mean powers of a node that may be true
     "RUN-10",
     "energy and peak power of each run are recorded, with the method and level that the rules require",
     why="energy that was not measured on all nodes for the whole run, or by a lower level, cannot be compared",
-    remedy="name the source in the campaign file (energy), and repeat the runs with 'campaign rerun FILE CELL'",
+    remedy="name the source in the campaign file (energy), and repeat the runs: campaign rerun FILE CELL",
     needs=Needs.NUMBERS,
 )
 def check_energy(submission: Submission) -> Iterator[Finding]:
@@ -321,7 +334,10 @@ def _check_run_energy(case: Case) -> Iterator[Finding]:
         yield to_explain(wording, "1 W to 100 kW", f"{digits(each_w)} W")
     if job_node_count > case.run.job_nodes and case.run.energy not in ("", SLURM):
         yield to_explain(
-            "the energy includes nodes that the run did not use", case.run.job_nodes, f"{job_node_count} nodes"
+            "the energy includes nodes that the run did not use",
+            case.run.job_nodes,
+            f"{job_node_count} nodes",
+            remedy="set slurm.allocation: run and run again, or explain the nodes",
         )
     if metered.turned_over:
         yield note(

@@ -68,7 +68,11 @@ def check_version(submission: Submission) -> Iterator[Finding]:
     if pin.sha256 and not builtin and not hashes.intersection(pin.sha256):
         yield violation("the published source is not the one that the RFP provides", " or ".join(pin.sha256), identity)
     if not source.sha256 and not pin.sha256:
-        yield unchecked("source.sha256 is missing; the published source has {found}: add it", found=identity)
+        yield unchecked(
+            "source.sha256 is missing; the published source has {found}",
+            found=identity,
+            remedy=f"add source.sha256: {identity}",
+        )
     if not builtin:
         yield from _check_version_texts(submission, comparison, hashes)
 
@@ -78,11 +82,20 @@ def _check_version_texts(submission: Submission, comparison: TreeComparison, has
     pin, source = submission.pack.source, submission.campaign.source
     required_version, stated = pin.version, source.version
     if required_version and not stated:
-        yield unchecked("source.version is missing; the RFP requires {version}", version=required_version)
+        yield unchecked(
+            "source.version is missing; the RFP requires {version}",
+            version=required_version,
+            remedy="add source.version to the campaign file",
+        )
     elif required_version and stated != required_version:
         yield violation("the published source is not the version that the RFP requires", required_version, stated)
     if stated and not comparison.names_version:
-        yield to_explain("no file of the published source states its version", stated, "none")
+        yield to_explain(
+            "no file of the published source states its version",
+            stated,
+            "none",
+            remedy="explain in the campaign file how the version is known",
+        )
     programs = sorted({result.observation.program for result in submission.results if result.observation.program})
     allowed_versions = [required_version, *pin.prints]
     other_programs = [
@@ -248,7 +261,11 @@ def check_build_flags(submission: Submission) -> Iterator[Finding]:
     }
     builds = [build for build in submission.sources.builds if not used or build.binary_sha256 in used]
     if not any(build.flags for build in builds):
-        yield unchecked("flags of the build not recorded", clause=category.clause)
+        yield unchecked(
+            "flags of the build not recorded",
+            clause=category.clause,
+            remedy="give the flags under source.build in the campaign file",
+        )
     for build in builds:
         values = {"build": build.binary_sha256[:12], "category": category, "clause": category.clause}
         for pattern in category.flags.missing(build.flags) if build.flags else ():

@@ -52,6 +52,7 @@ def check_environment(submission: Submission) -> Iterator[Finding]:
             "environment not recorded for {attempts} (first: {first})",
             attempts=plural(len(subjects_without), "attempt"),
             first=subjects_without[0],
+            remedy="measure these attempts again",
         )
     jobs = _jobs(results)
     yield from _missing_nodes(jobs)
@@ -70,9 +71,19 @@ def check_environment(submission: Submission) -> Iterator[Finding]:
             continue
         if change := _first_change(item, by_node):
             texts = [_with_place(text, node, f"in {_first_attempt(by_node[node, text][0])}") for node, text in change]
-            yield to_explain("{name} changed during the campaign", *texts, name=name)
+            yield to_explain(
+                "{name} changed during the campaign",
+                *texts,
+                name=name,
+                remedy="explain the change, or measure again with one configuration",
+            )
         else:
-            yield to_explain("{name} differs between nodes", *_differing_nodes(item, by_node), name=name)
+            yield to_explain(
+                "{name} differs between nodes",
+                *_differing_nodes(item, by_node),
+                name=name,
+                remedy="explain the difference, or measure again on equal nodes",
+            )
 
 
 def _jobs(results: Iterable[Case]) -> list[_Job]:
@@ -100,6 +111,7 @@ def _missing_nodes(jobs: Sequence[_Job]) -> Iterator[Finding]:
             attempts=plural(len(names), "attempt"),
             first=names[0],
             why=reason,
+            remedy="measure these attempts again",
         )
 
 

@@ -112,7 +112,12 @@ def check_file_system(submission: Submission) -> Iterator[Finding]:
         described = [text for text in (file_system, target.description) if text and not placeholder(text)]
         kinds = by_target.get(target.name, [])
         if cases_of_target and not kinds:
-            yield unchecked("the file system of {target} was not recorded", about=pattern, target=target.name)
+            yield unchecked(
+                "the file system of {target} was not recorded",
+                about=pattern,
+                target=target.name,
+                remedy="run again, so that jobs record it: campaign run FILE",
+            )
         elif kinds and not described:
             yield (unchecked if submission.full else note)(
                 "the file system of {target} is not described; fill in 'file system' under system, or the target's "

@@ -36,7 +36,7 @@ from campaign.results.environment.facts import Environment
     "PHY-03",
     "where the benchmark's formula overcounts, actual rates and counts are reported too",
     why="a formula that counts work which was not done makes the rate look higher than it is",
-    remedy="report the actual rate and count beside the printed ones",
+    remedy="report the actual rate and count with the printed ones",
 )
 def check_inflated_rates(case: Case) -> Iterator[Finding]:
     """For operations marked as inflated, the actual rate besides the printed one: by the built-in benchmark itself, for
@@ -151,15 +151,15 @@ def check_durations(case: Case) -> Iterator[Finding]:
         yield _fixed_size_note(case, minimum, short)
     elif hopeless:
         yield violation(
-            "phases too short to be valid; extend them with {means}",
+            "phases too short to be valid",
             *_required_and_actual(unusable, hopeless),
-            means=" or ".join(remedies),
+            remedy=f"extend the phases with {' or '.join(remedies)}, and run again",
         )
     elif short:
         yield to_explain(
-            "phases are short; extend them with {means}",
+            "phases are short",
             *_required_and_actual(minimum, short),
-            means=" or ".join(remedies),
+            remedy=f"extend the phases with {' or '.join(remedies)}, and run again",
         )
 
 

@@ -20,7 +20,7 @@ from campaign.results.cells import patterns
     "SEL-01",
     "the best process count has measured neighbours on both sides",
     why="at the edge of the measured range a better process count may lie just beyond it",
-    remedy="widen the range under search in the campaign file, and run 'campaign run FILE' again",
+    remedy="widen the range under search, and run again: campaign run FILE",
 )
 def check_neighbours(submission: Submission) -> Iterator[Finding]:
     """The counts around each search's peak; a peak at the end of the range: W. Not checked: the search has not
@@ -50,7 +50,7 @@ def check_neighbours(submission: Submission) -> Iterator[Finding]:
     "SEL-02",
     "the reported process count was tuned and confirmed by confirmation runs",
     why="a process count that was best once may have been best by chance",
-    remedy="set the launch condition to search, or allow the tuning a larger budget, and run 'campaign run FILE' again",
+    remedy="set the launch condition to search, or raise its budget, and run again: campaign run FILE",
 )
 def check_confirmation(submission: Submission) -> Iterator[Finding]:
     """The count's confirmation runs. W: the budget ended the search, the count was not shown to be within the margin,
@@ -82,6 +82,7 @@ def check_confirmation(submission: Submission) -> Iterator[Finding]:
                 "smaller counts shown to be outside the margin",
                 _similar_counts(choice),
                 about=key,
+                remedy="raise the budget under search, and run again: campaign run FILE",
             )
         if choice is not None:
             yield from _note_unsteady_rates(choice, key)
@@ -147,8 +148,9 @@ def _untuned_counts(submission: Submission) -> Iterator[Finding]:
             else patterns(required_cells, submission.cells)
         ):
             yield unchecked(
-                "the campaign file gives the process count; no runs with other counts show that it is the right one",
+                "the process count is given, not tuned: no run shows that other counts are worse",
                 about=pattern,
+                remedy="set the launch condition to search, or explain the process count",
             )
 
 
@@ -160,4 +162,4 @@ def _judged_searches(submission: Submission) -> Iterator[SearchProgress]:
 
 
 def _unfinished_search(key: str) -> Finding:
-    return unchecked("tuning has not finished", about=key)
+    return unchecked("tuning has not finished", about=key, remedy="continue the tuning: campaign run FILE")

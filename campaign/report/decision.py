@@ -441,14 +441,19 @@ def vendor_steps(findings: Iterable[Finding], file: str = "FILE", universe: Sequ
         cells = {cell for finding in equal_findings for cell in finding.cells}
         names = [shlex.quote(name) for name in patterns([cell for cell in universe if cell in cells], universe)]
         text = re.sub(r"\bFILE\b", lambda _: file, remedy).replace("CELL", " ".join(names) or "CELL")
-        yield Step(VENDOR, f"{text[0].upper()}{text[1:]} ({units.listing(rules_of(equal_findings), 4)}).")
+        yield Step(VENDOR, _remedy_sentence(text, rules_of(equal_findings)))
 
 
 def buyer_steps(findings: Iterable[Finding]) -> Iterator[Step]:
     """What the buyer can do, for each rule about its first finding."""
     for rule, of_rule in grouped((finding.rule, finding) for finding in findings).items():
-        text = of_rule[0].remedy or of_rule[0].message
-        yield Step(YOU, f"{text[0].upper()}{text[1:]} ({rule}).")
+        yield Step(YOU, _remedy_sentence(of_rule[0].remedy or of_rule[0].message, [rule]))
+
+
+def _remedy_sentence(remedy: str, rules: Sequence[str]) -> str:
+    """A remedy with the rules in brackets, in front of a command at its end, which can be pasted."""
+    text, colon, command = remedy.partition(": campaign ")
+    return f"{text[0].upper()}{text[1:]} ({units.listing(rules, 4)}){f'{colon}{command}' if colon else '.'}"
 
 
 def first_of_each(steps: Iterable[Step]) -> tuple[Step, ...]:

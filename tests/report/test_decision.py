@@ -157,7 +157,7 @@ def test_a_step_names_the_file_and_the_cells_so_that_its_command_can_be_pasted()
     cells = [row.cell for row in full_submission().rows]
     finding = replace(VIOLATION, remedy="run again: campaign rerun FILE CELL", cells=tuple(cells[:36]))
     (step,) = decision.vendor_steps([finding], "my offer.yaml", cells)
-    assert step.what == "Run again: campaign rerun my offer.yaml '*/*/*/*' (FLG-06)."
+    assert step.what == "Run again (FLG-06): campaign rerun my offer.yaml '*/*/*/*'"
 
 
 def test_a_sentence_lists_rules_with_what_they_found_and_counts_the_others() -> None:
@@ -183,9 +183,7 @@ INVALID = Finding(
     "32 processes on 4 nodes",
     "8 processes on 4 nodes",
 )
-LACKING = Finding(
-    "SRC-05", Severity.ERROR, "campaign", "build record lacks compiler, flags; add them under source.build"
-)
+LACKING = Finding("SRC-05", Severity.ERROR, "campaign", "build record lacks compiler, flags")
 UNKNOWN_KEY = Finding(
     "EVD-03",
     Severity.WARNING,

@@ -37,6 +37,7 @@ STEP = re.compile(r"^ +\d+ (?:you|vendor) +campaign (.*?)(?:, then .*)?$", re.MU
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMPUTED = re.compile(r"\{\{.*?\}\}|\{[^}]*\}")
 QUOTED = re.compile(r"(?:'|`|<code>)campaign ([^'`<]+)(?:'|`|</code>)")
+AT_END = re.compile(rf": campaign ((?:{'|'.join(verb.name for verb in VERBS)})\b[^,:;()'`]*)$")
 BARE = re.compile(rf"^campaign ((?:{'|'.join(verb.name for verb in VERBS)})\b[^,:;(]*)")
 
 
@@ -59,7 +60,7 @@ def inline(path: Path) -> list[str]:
     elif path.suffix == ".json":
         passages = list(_strings(json.loads(text)))
     plain = [COMPUTED.sub("PLACE", re.sub(r"(?<=\w)\{[^}]*\}", "", passage)) for passage in passages]
-    return [command for passage in plain for command in (*QUOTED.findall(passage), *BARE.findall(passage))]
+    return [command for passage in plain for form in (QUOTED, BARE, AT_END) for command in form.findall(passage)]
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -465,8 +465,8 @@ EXAMPLES: list[Example] = [
     compliant("EVD-07", "the same values with so few digits that chance gives them",
               copied(1000.0, 2000.0, 300.0)),
     unchecked("EVD-07", "no final record of the job", runs_at((110, 112))),
-    disclosed("EVD-07", "runs of job-1 cannot be counted: sacct has no job steps, or the benchmark's have the same "
-              "name as the job's own", without_steps(runs_at((110, 112)))),
+    disclosed("EVD-07", "the accounting has no job steps of the benchmark, so attempts cannot be counted (job-1)",
+              without_steps(runs_at((110, 112)))),
     unchecked("EVD-07", "an accounting without the job's steps",
               without_steps(runs_at((110, 112)), has_accounting=True)),
     unchecked("EVD-07", "no accounting, and steps of another job",

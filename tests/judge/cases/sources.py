@@ -682,7 +682,7 @@ EXAMPLES: list[Example] = [
     unchecked("SRC-04", "nothing has run", replace(sourced(), results=())),
     broken(
         "SRC-05",
-        "build record lacks compiler, libraries; add them under source.build",
+        "build record lacks compiler, libraries",
         sourced(builds=(Build(BINARY, flags="-O2"),)),
         "compiler, flags and libraries",
         "only flags",

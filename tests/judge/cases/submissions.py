@@ -191,7 +191,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "CMP-04",
-        f"runs/{FIRST_RUN}/1/stdout has no results any more; line 14 had the reported value",
+        f"raw output changed or deleted: runs/{FIRST_RUN}/1/stdout, whose line 14 had the reported value",
         replace(good_submission(), again={**(good_submission().again or {}), (FIRST_RUN, 1): ()}),
         "1000.0 ops/s",
         "no such result",
