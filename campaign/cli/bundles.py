@@ -37,7 +37,7 @@ from campaign.evidence.bundle_decision import NOT_FULLY_CHECKED
 from campaign.report import decision, table
 from campaign.report.compare import rendering
 from campaign.report.compare.comparison import parse_terms
-from campaign.report.rfp_response import join_parts, judge_response
+from campaign.report.rfp_response import join_parts
 from campaign.report.write import write_report
 from campaign.results.store import is_begun
 
@@ -66,7 +66,7 @@ def pack(arguments: argparse.Namespace) -> int:
         show(f"journal head{of_part} (send it to the buyer): {part_bundle.evaluation.head}")
     show(f"verify:  campaign verify {typed_path(out)}")
     submissions = {part: part_bundle.evaluation.submission for part, part_bundle in parts.items()}
-    for finding in judge_response(selection.response, submissions).findings:
+    for finding in selection.judge(submissions).findings:
         if finding.violated:
             selection.statuses.append(INCOMPLETE)
             show(f"no buyer accepts this bundle: {finding.rule}: {finding.message}")

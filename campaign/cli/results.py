@@ -76,7 +76,9 @@ def print_table(arguments: argparse.Namespace) -> int:
         else:
             write(content, places[part], arguments, style=style)
         selection.statuses.append(rows_exit_status(submissions[part].rows))
-    judgement = rfp_response.judge_response(selection.response, submissions)
+    judgement = selection.judge(submissions)
+    if arguments.clauses and style == "csv" and judgement.clauses:
+        selection.texts[""] = clauses.as_csv(judgement.clauses)  # of the whole offer
     if is_one_file:
         write_table(selection.joined_text(judgement), arguments, style)
     elif arguments.clauses and selection.response and judgement.clauses:
@@ -131,7 +133,7 @@ def report(arguments: argparse.Namespace) -> int:
         selection.statuses.append(rows_exit_status(submissions[part].rows))
     document: dict[str, Any] = documents[part] if selection.response is None else {}
     if response := selection.response:
-        judgement = rfp_response.judge_response(response, submissions)
+        judgement = selection.judge(submissions)
         if text := rfp_response.judgement_text(judgement, columns()):
             show(f"\n{text}")
         directory = arguments.output or next(iter(submissions.values())).campaign.results.parent / "report"
@@ -175,7 +177,7 @@ def fill(arguments: argparse.Namespace) -> int:
         part: campaign_state.current_submission(definition, say, with_results=selection.needs_cases)
         for part, definition in selection.definitions().items()
     }
-    scored = rfp_response.judge_response(selection.response, submissions).scored
+    scored = selection.judge(submissions).scored
     content, cells = filled_form.fill_form(form, submissions, mapping, absent, arguments.decimal, scored)
     number = sum(cell.value is not None for cell in cells)
     write(content, out, arguments, f": {number} of {plural(len(cells), 'cell')} filled")
@@ -209,7 +211,7 @@ def check(arguments: argparse.Namespace) -> int:
             part, _findings_text(arguments, submission, block, None if junit_response else junit_files[part])
         )
         selection.statuses.append(_check_status(submission))
-    judgement = rfp_response.judge_response(selection.response if submissions else None, submissions)
+    judgement = selection.judge(submissions)
     selection.statuses += [INCOMPLETE for finding in judgement.findings if finding.violated]
     print(selection.joined_text(judgement), end="")
     if submissions and junit_response:
@@ -305,7 +307,7 @@ def compare(arguments: argparse.Namespace) -> int:
         part: rendering.comparison_text(comparison, rendering.comparison_decision(comparison, names), style, width)
         for part, comparison in comparisons.items()
     }
-    scored = [scores.compute_scores(rfp, scores.offer_figures(parts)) for _, parts in offers] if rfp else []
+    scored = [scores.compute_scores(rfp, scores.offer_figures(rfp, parts)) for _, parts in offers] if rfp else []
     write_table(rfp_response.comparison_text(style, rfp, texts, paths, scored), arguments, style)
     is_complete = comparisons and all(parts.keys() >= first.keys() for _, parts in offers)
     return OK if is_complete and all(comparison.passed for comparison in comparisons.values()) else INCOMPLETE

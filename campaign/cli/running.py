@@ -50,8 +50,10 @@ NOTIFY_S = 60.0  # seconds for the user's command
 
 def plan(arguments: argparse.Namespace) -> int:
     selection = PartSelection(arguments, "json" if arguments.json else "")
+    submissions: dict[str, Submission] = {}
     for part, definition in selection:
         checked = preflight.check(definition, planning.plan(definition), Request())
+        submissions[part] = checked.submission
         attempts, directory = (
             campaign_state.recorded_attempts(definition),
             selection.part_directory(part, arguments.scripts),
@@ -68,7 +70,13 @@ def plan(arguments: argparse.Namespace) -> int:
         if script_count is not None:
             say(f"wrote {plural(script_count, 'job script')} to {directory}")
         selection.statuses.append(_plan_status(arguments, definition, checked))
-    print(selection.joined_text(), end="")
+    judgement = selection.judge(submissions) if selection.response else None
+    violated = [finding for finding in judgement.findings if finding.violated] if judgement else []
+    selection.statuses += [INCOMPLETE] * len(violated)
+    for line in () if arguments.json else findings_view.finding_lines(violated):
+        show(line)
+    judgement = judgement and replace(judgement, scored=(), findings=tuple(violated), clauses=())
+    print(selection.joined_text(judgement), end="")
     return selection.finish()
 
 
@@ -186,7 +194,7 @@ def _run(arguments: argparse.Namespace, words: Sequence[str], request: Request, 
         if submissions and not request.detach:
             from campaign.report import rfp_response
 
-            judgement = rfp_response.judge_response(selection.response, submissions)
+            judgement = selection.judge(submissions)
             block = rfp_response.response_decision(selection.response, submissions, arguments.file, judgement)
             show(f"\n{decision.decision_text(block, columns())}")
     selection.statuses.append(status)

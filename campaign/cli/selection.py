@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from campaign.core.strict_yaml import has_key
 from campaign.core.units import listing
 
 if TYPE_CHECKING:
+    from campaign.judge.submission import Submission
     from campaign.report.rfp_judgement import RfpJudgement
 
 
@@ -72,6 +73,14 @@ class PartSelection:
             self.texts[part] = text
         else:
             show(text)
+
+    def judge(self, submissions: Mapping[str, Submission]) -> RfpJudgement:
+        """What the parts show together; of none, or of a part without others, nothing."""
+        from campaign.report.rfp_judgement import RfpJudgement, judge_rfp
+
+        if self.response is None or not submissions:
+            return RfpJudgement()
+        return judge_rfp(self.response.rfp, submissions, self.response.answers)
 
     def joined_text(self, judgement: RfpJudgement | None = None) -> str:
         """What is printed of all parts. `judgement`: what they show together."""

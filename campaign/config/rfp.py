@@ -146,6 +146,10 @@ class Rfp:
         return {name: pattern for name, pattern in self.figures if pattern.rpartition("/")[2] in facts.BY_NAME}
 
     @property
+    def fact_names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(pattern.rpartition("/")[2] for pattern in self.facts.values()))
+
+    @property
     def answered_clauses(self) -> tuple[str, ...]:
         """The clauses that the campaign file may say something to: questions, and conditions that are explained."""
         questions = [clause.id for clause in self.clauses if clause.answered]

@@ -24,8 +24,7 @@ from campaign.judge.rows import projected_corners
 from campaign.judge.rule import Needs, attempt_rule, campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import BYTES
-from campaign.results.case import Case, cases_by_node, repetitions, valid_by_line
-from campaign.results.fact_values import fact_values
+from campaign.results.case import Case, cases_by_node, fact_values, repetitions, valid_by_line
 
 WITHIN = 0.05  # Slurm is configured with slightly less memory than a node has
 FOUND = "clause {clause} requires {condition}; found {values}"
@@ -69,14 +68,14 @@ def _condition_forms(
     condition: Condition,
     values: Mapping[str, Value],
     /,
-    found: str = "",
+    values_text: str = "",
     lacks: Form = _UNRECORDED,
     wording: str = FOUND,
     undefined: Form | None = None,
     **texts: str,
 ) -> Iterator[Form]:
     """The form of the finding about a condition that does not hold, or lacks values (`lacks`), with its texts; none if
-    it holds. `found`: the values in words; `undefined`: if it cannot be computed, in place of `form`.
+    it holds. `values_text`: the values in words; `undefined`: if it cannot be computed, in place of `form`.
     """
     texts = {"clause": requirement.clause, "condition": str(condition), **texts}
     if lacking := [name for name in condition.names if name not in values]:
@@ -86,7 +85,7 @@ def _condition_forms(
             form if missed[0] else undefined or form,
             wording,
             *missed,
-            values=found or _values_text(condition, values),
+            values=values_text or _values_text(condition, values),
             **texts,
         )
 
@@ -130,7 +129,7 @@ def _conditions_of_line(
 
 
 def _condition_failure(condition: Condition, values: Mapping[str, Value]) -> tuple[str, str] | None:
-    """What was expected and what was found, if the condition does not hold, or cannot be computed."""
+    """What was expected and what was values_text, if the condition does not hold, or cannot be computed."""
     try:
         if condition.holds(values, **_tolerance(condition)):
             return None
@@ -190,8 +189,8 @@ def _check_result_condition(
         if lacking and requirement.if_printed:
             return
         lacks = partial(form, "clause {clause} requires {condition}; not in the output: {names}")
-    found = _values_text(condition, values, records)
-    for finding in _condition_forms(form, requirement, condition, values, found, lacks, operation="".join(alone)):
+    values_text = _values_text(condition, values, records)
+    for finding in _condition_forms(form, requirement, condition, values, values_text, lacks, operation="".join(alone)):
         yield finding()
 
 
@@ -253,8 +252,8 @@ def _check_line_conditions(submission: Submission) -> Iterator[Finding]:
                 **line_values(submission, valid.get(line, ())),
                 **{name: record.value for name, record in records.items()},
             }
-            form, found = requirement_form(requirement, submission.full), _values_text(condition, values, records)
-            for finding in _condition_forms(form, requirement, condition, values, found, _WITHOUT_VALUE):
+            form, values_text = requirement_form(requirement, submission.full), _values_text(condition, values, records)
+            for finding in _condition_forms(form, requirement, condition, values, values_text, _WITHOUT_VALUE):
                 yield from submission.per_line(finding, cells)
 
 
@@ -278,15 +277,17 @@ def _check_condition_over_runs(
     }
     numbers = {name: [value for value, _ in of_name] for name, of_name in values_by_name.items()}
     values = {**fact_values(cases[0], condition.names), **line_values(submission, cases)}
-    found = "; ".join(f"{name} {_lowest_and_highest(of_name)}" for name, of_name in values_by_name.items() if of_name)
+    values_text = "; ".join(
+        f"{name} {_lowest_and_highest(of_name)}" for name, of_name in values_by_name.items() if of_name
+    )
     form = requirement_form(requirement, submission.full)
     lacks: Form = partial(unchecked, _FEWER, over=requirement.over)
     if min(map(len, numbers.values()), default=len(cases)) >= 2:
         try:
             values |= {name: aggregate(name, numbers) for name in condition.names if aggregated_name(name)}
         except ValueError as error:
-            lacks = partial(form, FOUND, "", error, values=found)
-    for finding in _condition_forms(form, requirement, condition, values, found, lacks):
+            lacks = partial(form, FOUND, "", error, values=values_text)
+    for finding in _condition_forms(form, requirement, condition, values, values_text, lacks):
         yield from submission.per_line(finding, cells)
 
 
@@ -335,13 +336,15 @@ def _check_projected(
 ) -> Iterator[Finding]:
     """Whether a condition holds at the projected numbers, and at all their ends."""
     ranges = {name: f" (projected, {digits(low)} to {digits(high)})" for name, (low, high) in ends.items()}
-    found = ", ".join(f"{name} {digits(numbers.get(name, 0.0))}{ranges.get(name, '')}" for name in condition.names)
+    values_text = ", ".join(
+        f"{name} {digits(numbers.get(name, 0.0))}{ranges.get(name, '')}" for name in condition.names
+    )
     form, doubtful = (
         requirement_form(entry, submission.full) for entry in (requirement, replace(requirement, explain=True))
     )
-    forms = list(_condition_forms(form, requirement, condition, numbers, found, _BEYOND))
+    forms = list(_condition_forms(form, requirement, condition, numbers, values_text, _BEYOND))
     for corner in projected_corners(numbers, ends) if not forms else ():
-        forms += _condition_forms(doubtful, requirement, condition, corner, found, wording=_DOUBTFUL)
+        forms += _condition_forms(doubtful, requirement, condition, corner, values_text, wording=_DOUBTFUL)
     for finding in forms[:1]:
         yield from submission.per_line(finding, cells)
 

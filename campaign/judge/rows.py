@@ -34,7 +34,8 @@ def table_rows(
     unused_attempts.subtract({run: len(of_run) for run, of_run in counted_attempts.items()})
     last = {attempt.run: attempt.number for attempt in sorted(attempts, key=lambda attempt: attempt.number)}
     operations = {operation.id: operation for operation in pack.operations}
-    basis = Basis(campaign.name, pack.id, pack.version, pack.digest, campaign.profile, tuple(pack.values.items()))
+    of_pack = pack.id, pack.version, pack.digest, campaign.profile, tuple(pack.values.items())
+    basis = Basis(campaign.name, *of_pack, campaign.proposed)
     table = []
     for cell in matrix.cells(campaign, pack):
         operation, of_cell = operations[cell.operation], by_cell.get(cell, [])

@@ -26,8 +26,7 @@ from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
 from campaign.judge.timing import LOCAL
 from campaign.results.case import Case
-from campaign.results.environment.facts import Environment
-from campaign.results.fact_values import recorded_texts
+from campaign.results.environment.facts import Environment, recorded_texts
 
 KEPT_BY_FIRMWARE = 0.1  # share of a node's memory, at most
 # Names of file systems in descriptions, by their type in a mount table; others by their type.

@@ -22,7 +22,7 @@ from campaign.judge.compliance import count_states
 from campaign.judge.submission import Submission
 from campaign.report import clauses, decision, findings_view, grid, page, printing, scores, table
 from campaign.report.decision import VENDOR, Compliance, Mark, Question, Readiness, Step
-from campaign.report.rfp_judgement import RfpJudgement, judge_rfp
+from campaign.report.rfp_judgement import RfpJudgement
 from campaign.report.scores import Scored
 
 TEMPLATE = "response.html.j2"
@@ -32,11 +32,6 @@ MOST_PARTS = 5  # in a decision
 def part_heading(part: Part) -> str:
     title = f": {part.title}" if part.title else ""
     return f"=== part {part.id}{title}{'' if part.mandatory else ' (optional)'} ==="
-
-
-def judge_response(response: Response | None, submissions: Mapping[str, Submission]) -> RfpJudgement:
-    """What the parts of a response show together; of a part without others, nothing."""
-    return judge_rfp(response.rfp, submissions, response.answers) if response else RfpJudgement()
 
 
 def join_parts(style: str, rfp: Rfp | None, texts: Mapping[str, str], /, **facts: Any) -> str:

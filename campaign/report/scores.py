@@ -7,19 +7,21 @@ import random
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from campaign.config.rfp import NO_VALUE, SKIP, ZERO, Rfp, Score, Term
-from campaign.config.rules import facts
+from campaign.config.rules import facts, formulas
 from campaign.core import formula
 from campaign.core.columns import Column
+from campaign.core.decode import nondefault_fields
 from campaign.core.formula import Value
-from campaign.core.runs import Status, matches
+from campaign.core.grouping import grouped
+from campaign.core.runs import Cell, Geometry, Status, matches
 from campaign.judge.conditions import line_values
 from campaign.judge.submission import Submission
 from campaign.report.compare.offers import Offer
 from campaign.report.origins import describe_origin
-from campaign.results.case import valid_by_line
-from campaign.results.fact_values import fact_values
+from campaign.results.case import fact_values, valid_by_line
 from campaign.statistics import intervals
 
 DRAWS = 1000  # scores, for an interval
@@ -77,60 +79,64 @@ class Scored:
 
 
 def part_figures(rfp: Rfp, parts: Mapping[str, Submission]) -> Iterator[Figure]:
-    """The results of all parts, and the facts that the RFP names."""
+    """The results of all parts, and the facts that the RFP names: of the reported runs; of others as planned."""
     for part, submission in parts.items():
+        cases, valid = {case.subject: case for case in submission.results}, valid_by_line(submission.results)
+        proposed = nondefault_fields(submission.campaign.proposed)
         for row in submission.rows:
             value = row.value if row.status.counts else None
             name = f"{part}/{row.cell}"
             yield Figure(name, value, row.unit, row.status, describe_origin(row), row.summary.cv, max(row.summary.n, 1))
-        for pattern in rfp.facts.values():
-            yield from _fact_figures(part, submission, pattern)
+        for row in submission.rows if rfp.facts else ():
+            values, status, origin = _known_before(row.geometry, proposed), str(row.status), ""
+            if case := cases.get(row.origin):
+                values = {**fact_values(case, rfp.fact_names), **line_values(submission, valid.get(row.cell.line, ()))}
+                status, origin = "not recorded", f"recorded of {case.subject}"
+            yield from _fact_figures(rfp, part, row.cell, values, status, origin)
 
 
-def _fact_figures(part: str, submission: Submission, pattern: str) -> Iterator[Figure]:
-    """A fact of the reported runs of a part: once, where it is the same in all of them."""
-    runs_pattern, _, fact = pattern.rpartition("/")
-    if fact in {row.cell.operation for row in submission.rows}:
-        return  # the result has precedence
-    rows = [row for row in submission.rows if matches("/".join((part, *row.cell.line)), runs_pattern)]
-    origins = {row.origin for row in rows}
-    figures: dict[Value | None, Figure] = {}
-    valid = valid_by_line(submission.results)
-    for case in submission.results:
-        if case.subject in origins:
-            line = (case.run.target, case.run.launch, case.run.files)
-            value = (fact_values(case, [fact]) | line_values(submission, valid.get(line, ()))).get(fact)
-            name = "/".join((part, *line, fact))
-            origin = f"recorded of {case.subject}"
-            figures.setdefault(value, FactFigure(name, value, facts.BY_NAME[fact].unit, "not recorded", origin, 0.0))
-    yield from figures.values()
-    if rows and not figures:
-        yield FactFigure("/".join((part, *rows[0].cell.line, fact)), None, "", rows[0].status, "")
-
-
-def offer_figures(parts: Mapping[str, Offer]) -> Iterator[Figure]:
-    """The results of all parts of an offer to compare."""
+def offer_figures(rfp: Rfp, parts: Mapping[str, Offer]) -> Iterator[Figure]:
+    """The results of all parts of an offer to compare, and the facts that the RFP names, as far as tables have them."""
     for part, offer in parts.items():
         for cell, entry in offer.entries.items():
             summary = intervals.summarize(entry.values)
             times = max(summary.n, 1)
             yield Figure(f"{part}/{cell}", entry.number, entry.unit, entry.status, offer.source, summary.cv, times)
+            geometry = Geometry(entry.nodes, entry.processes) if entry.nodes and entry.processes else None
+            values = _known_before(geometry, offer.proposed)
+            yield from _fact_figures(rfp, part, cell, values, "not in the table", offer.source)
+
+
+def _known_before(geometry: Geometry | None, proposed: Mapping[str, Any]) -> dict[str, Value]:
+    """The facts that need no run: the counts of a line, and the system that is offered."""
+    offered = {f"offered.{name}": value for name, value in proposed.items()}
+    return {**(formulas.numbers(geometry, {}) if geometry else {}), **offered}
+
+
+def _fact_figures(
+    rfp: Rfp, part: str, cell: Cell, values: Mapping[str, Value], status: str, origin: str
+) -> Iterator[Figure]:
+    """The facts of a line of the table; none that only a run shows where nothing is to be measured."""
+    for fact in rfp.fact_names:
+        if fact in values or status not in (Status.DECLINED, Status.PROJECTED):
+            name, unit = "/".join((part, *cell.line, fact)), facts.BY_NAME[fact].unit
+            yield FactFigure(name, values.get(fact), unit, status, origin, 0.0)
 
 
 FiguresByName = Mapping[str, Sequence[Figure]]  # the results of each name in formulas
 
 
 def figures_by_name(rfp: Rfp, results: Iterable[Figure]) -> FiguresByName:
-    """What each figure of the RFP stands for."""
+    """What each figure of the RFP stands for: its results, or else the values of a fact, each once for a part."""
     results = list(results)
-    return {
-        name: [
-            figure
-            for figure in results
-            if matches(figure.name, pattern) and (name in rfp.facts or not isinstance(figure, FactFigure))
-        ]
-        for name, pattern in rfp.figures
-    }
+    figures: dict[str, Sequence[Figure]] = {}
+    for name, pattern in rfp.figures:
+        matching = [figure for figure in results if matches(figure.name, pattern)]
+        figures[name] = [figure for figure in matching if not isinstance(figure, FactFigure)]
+        if not figures[name] and name in rfp.facts:
+            values = grouped(((figure.name.partition("/")[0], figure.value), figure) for figure in matching)
+            figures[name] = [figure for figure, *_ in values.values()]
+    return figures
 
 
 def compute_scores(rfp: Rfp, results: Iterable[Figure]) -> list[Scored]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property, reduce
 from itertools import chain
@@ -11,11 +12,12 @@ from statistics import fmean
 from typing import Any
 
 from campaign.config.format import Campaign
-from campaign.config.rules import formulas, sweeps
+from campaign.config.rules import facts, formulas, sweeps
 from campaign.config.rules.entries import FileConfiguration, Operation
 from campaign.config.rules.kinds import MEDIAN
 from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.config.rules.pack import RulePack
+from campaign.config.system import Proposed
 from campaign.core import formula
 from campaign.core.findings import Finding
 from campaign.core.formula import Value
@@ -24,8 +26,7 @@ from campaign.core.grouping import grouped
 from campaign.core.records import Iteration, Observation, Outputs, Record, record_key
 from campaign.core.runs import Attempt, Command, Run, State, phase_of_copy
 from campaign.results.environment import energy, facts_file
-from campaign.results.environment.facts import EXECUTABLE, NOTHING, Evidence, ExecutedFile, Metered
-from campaign.results.fact_values import fact_values
+from campaign.results.environment.facts import EXECUTABLE, NOTHING, Evidence, ExecutedFile, Metered, recorded_texts
 
 Judge = Callable[["Case"], Iterable[Finding]]
 _OBSERVED = tuple(field.name for field in fields(Observation))
@@ -329,6 +330,83 @@ def deciding_operation(pack: RulePack, run: Run) -> Operation:
     if operation.id in run.operations:
         return operation
     return next(candidate for candidate in pack.operations if candidate.id == run.operations[0])
+
+
+# --- facts: each that `campaign.config.rules.facts` lists for one execution
+
+
+Reader = Callable[[Case], Value | None]
+
+
+def fact_values(case: Case, names: Sequence[str]) -> dict[str, Value]:
+    """The values of these facts, of variables that are numbers, and of functions of a series or a sweep: as recorded,
+    or as planned before the run. What is not known is left out.
+    """
+    readers = _BEFORE if case.attempt.state is State.SUBMITTING else _READERS
+    values: dict[str, Any] = {name: readers[name](case) for name in names if name in readers}
+    points = case.pack.points(case.run.geometry)
+    for name in names:
+        with suppress(ValueError):  # a single point has no step
+            values |= {name: formula.aggregate(name, points)} if formula.aggregated_name(name) in points else {}
+    variables = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
+    return {name: value for name, value in values.items() if value not in (None, "")} | variables
+
+
+def _used(field: str) -> Reader:
+    """Reads a field of the proposed system as recorded: as its fact, or as the one text of all nodes."""
+
+    def read(case: Case) -> str | None:
+        texts = recorded_texts(case.evidence.environment, field)
+        return texts[0] if len(texts) == 1 else None
+
+    return _READERS.get(field) or read
+
+
+def _processes_per_node(case: Case) -> float | None:
+    processes, nodes = (_READERS[name](case) for name in ("processes", "nodes"))
+    return float(processes) / float(nodes) if processes and nodes else None
+
+
+def _makespan(case: Case) -> float | None:
+    phases = case.evidence.completion.phases if case.evidence.completion else ()
+    of_copies = [times for times in phases if phase_of_copy(times.phase) != times.phase] or phases
+    ends = [times.ended for times in of_copies]
+    return max(ends) - min(times.started for times in of_copies) if ends else None
+
+
+_READERS: dict[str, Reader] = {
+    "processes": lambda case: case.observation.processes or len(case.placement) or None,
+    "nodes": lambda case: case.observation.nodes or len(set(case.placement)) or None,
+    "processes_per_node": _processes_per_node,
+    "threads": lambda case: case.observation.threads or case.run.threads or None,
+    facts.MEMORY: lambda case: case.memory / case.run.geometry.nodes if case.memory else None,
+    facts.CORES: lambda case: min(
+        (float(text) for text in case.evidence.environment.values("cpu.cores") if text.isdigit()), default=None
+    ),
+    facts.DEVICES: lambda case: min(map(len, case.evidence.environment.devices), default=None),
+    facts.DEVICE_MEMORY: lambda case: min(
+        (size for sizes in case.evidence.environment.devices for size in sizes), default=None
+    ),
+    "items_total": lambda case: (
+        case.run.items_total if case.observation.files_reported is None else case.observation.files_reported
+    ),
+    "items_per_process": operator.attrgetter("run.items_per_process"),
+    "memory_used": operator.attrgetter("evidence.witness.memory_of_node"),
+    "memory_used_per_process": operator.attrgetter("evidence.witness.memory_of_process"),
+    "capacity": lambda case: space.size if (space := case.evidence.before or case.evidence.environment.space) else None,
+    "makespan": _makespan,
+    "energy": operator.attrgetter("metered.kwh"),
+    "peak_power": operator.attrgetter("metered.peak_kw"),
+    **{f"offered.{field.name}": operator.attrgetter(f"campaign.proposed.{field.name}") for field in fields(Proposed)},
+}
+_READERS |= {f"used.{field.name}": _used(field.name) for field in fields(Proposed)}
+_BEFORE: Mapping[str, Reader] = {  # what the plan knows in place of what a node will report
+    **_READERS,
+    facts.MEMORY: operator.attrgetter("campaign.slurm.node_memory"),
+    facts.CORES: operator.attrgetter("campaign.slurm.node_cores"),
+    facts.DEVICES: operator.attrgetter("campaign.proposed.devices"),
+    facts.DEVICE_MEMORY: operator.attrgetter("campaign.proposed.device_memory"),
+}
 
 
 # --- the number of a column: from the iterations that the rule pack requires, or computed from others by a formula

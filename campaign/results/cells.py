@@ -10,8 +10,10 @@ from typing import Any
 
 from campaign.config.format import Campaign
 from campaign.config.search import NotRun, Projection
+from campaign.config.system import Proposed
 from campaign.core import columns, units
 from campaign.core.columns import Column
+from campaign.core.decode import nondefault_fields
 from campaign.core.findings import Finding
 from campaign.core.records import Record
 from campaign.core.runs import Attempt, Cell, Geometry, Run, Status, matches
@@ -29,6 +31,7 @@ class Basis:
     digest: str  # SHA-256 of its file
     profile: str
     variables: tuple[tuple[str, str], ...]  # of the command line, once settled
+    proposed: Proposed = field(default_factory=Proposed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +210,12 @@ COLUMNS: tuple[Column[Row], ...] = (
             Column("profile", lambda basis: basis.profile),
             Column("variables", lambda basis: dict(basis.variables)),
         ),
+    ),
+    Column(
+        "proposed",
+        lambda row: (row.basis and nondefault_fields(row.basis.proposed)) or None,
+        meaning="what the campaign file says of the offered system",
+        is_optional=True,
     ),
     Column(
         "by_node",

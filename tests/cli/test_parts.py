@@ -126,6 +126,36 @@ def test_junit_of_all_parts_on_standard_output_is_one_document(tmp_path: Path, c
     assert (root.tag, len(names), len({*names})) == ("testsuites", 2, 2), names
 
 
+OF_THE_OFFER = """
+requires:
+  - {holds: min(offered) >= 1000, clause: "5"}
+  - {holds: create > 0, clause: "6"}
+clauses:
+  - {id: "1", requires: a fast tier}
+  - {id: "2", requires: a score}
+  - {id: "5", requires: a large system}
+  - {id: "6", requires: a rate}
+"""
+
+
+def test_what_is_offered_is_judged_by_the_plan_and_the_matrix_has_the_clauses_of_the_rfp(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    figures = 'figures:\n  offered: "*/*/*/*/offered.nodes"\n'
+    offered = ANSWER.replace("{{slurm: {{constraint: fat}}}}", "{{}}") + "proposed: {{nodes: NODES}}\n"
+    for nodes, status in (("1000", 0), ("999", 1)):
+        rfp.write(tmp_path, rfp.RFP.replace("figures:\n", figures) + OF_THE_OFFER, offered.replace("NODES", nodes))
+        process = call(tmp_path, "plan", "c.yaml")
+        violation = "RES-03 clause 5 requires min(offered) >= 1000; found min(offered) 999"
+        assert (process.returncode, violation in process.stdout) == (status, bool(status)), process.stderr
+        findings = json.loads(call(tmp_path, "plan", "c.yaml", "--json").stdout)["rfp_findings"]
+        assert [finding["values"]["clause"] for finding in findings] == ["5"] * status
+    text = call(tmp_path, "table", "c.yaml", "--clauses", "--format", "csv").stdout
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if not row["part"]]
+    states = {row["clause"]: row["state"] for row in rows}
+    assert (list(states), states["5"], states["6"]) == (["1", "2", "5", "6"], "violated", "open")
+
+
 def test_a_file_without_a_suffix_is_one_for_each_part(tmp_path: Path, cluster: Fake) -> None:
     process = call(tmp_path, "table", "c.yaml", "-o", "t")
     assert "wrote t-fast\n" in process.stdout and "wrote t-slow\n" in process.stdout, process.stderr

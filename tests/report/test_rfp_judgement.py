@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config import rfp as rfps
+from campaign.config.system import Proposed
 from campaign.core.errors import InputError
 from campaign.core.findings import Finding
 from campaign.core.runs import Status
@@ -35,6 +36,7 @@ figures:
   rates: first/*/*/*/*
   nodes: "*/*/single/*/nodes"
   processes: first/*/max/*/processes
+  offered: "*/*/*/*/offered.nodes"
 scores:
   - {id: total, title: Total, clause: "2", of: [{formula: shared, reference: 100}]}
 """
@@ -140,15 +142,39 @@ def test_what_cannot_be_computed_is_not_checked(tmp_path: Path, condition: str, 
     assert f"clause 6 requires {condition}: {reason}" in finding.message
 
 
+def test_what_is_offered_is_judged_before_any_run(tmp_path: Path) -> None:
+    def planned(nodes: int | None) -> Submission:
+        submission = good_submission()
+        rows = tuple(
+            replace(row, status=Status.MISSING, value=None, attempt=None, record=None) for row in submission.rows
+        )
+        campaign = replace(submission.campaign, proposed=Proposed(nodes=nodes))
+        return replace(submission, campaign=campaign, rows=rows, results=())
+
+    condition = requires("min(offered) >= 1000")
+    assert judge(tmp_path, condition, first=planned(1000), second=planned(2000)).findings == ()
+    (finding,) = judge(tmp_path, condition, first=planned(1000), second=planned(999)).findings
+    assert (finding.violated, "min(offered) 999" in finding.message) == (True, True)
+    (finding,) = judge(tmp_path, condition, first=planned(1000), second=planned(None)).findings
+    assert not finding.checked
+    (finding,) = judge(tmp_path, requires("processes > 32"), first=planned(1000), second=planned(1000)).findings
+    assert finding.violated, "the counts of the plan"
+
+
 def alternatives(*conditions: str, at_least: int = 1) -> str:
     return f"requires:\n  - {{of: {list(conditions)}, at_least: {at_least}, clause: '6'}}\n"
 
 
-def test_one_of_several_conditions_or_a_number_of_them_must_hold(tmp_path: Path) -> None:
-    conditions = "shared > 1e9", "other >= 1000", "max(creates) > 3e4"
-    for at_least in (1, 2):
-        assert judge(tmp_path, alternatives(*conditions, at_least=at_least)).findings == ()
-    (finding,) = judge(tmp_path, alternatives(*conditions, at_least=3)).findings
+TWO_OF_THREE = "shared > 1e9", "other >= 1000", "max(creates) > 3e4"
+
+
+@pytest.mark.parametrize("at_least", [1, 2])
+def test_alternatives_of_which_enough_hold_are_kept(tmp_path: Path, at_least: int) -> None:
+    assert judge(tmp_path, alternatives(*TWO_OF_THREE, at_least=at_least)).findings == ()
+
+
+def test_alternatives_of_which_too_few_hold_are_violated(tmp_path: Path) -> None:
+    (finding,) = judge(tmp_path, alternatives(*TWO_OF_THREE, at_least=3)).findings
     assert finding.violated
     assert finding.message == (
         "clause 6 requires at least 3 of shared > 1e9, other >= 1000, max(creates) > 3e4; found shared 1000 "
@@ -263,7 +289,7 @@ def test_the_decision_has_the_first_finding_and_the_text_each(tmp_path: Path) ->
     ("further", "problem"),
     [
         (requires("shraed > 1"), "holds: found shraed; did you mean shared?"),
-        (requires("nothing > 1"), "allowed: creates, shared, other, thirds, rates, nodes, processes, total: "),
+        (requires("no > 1"), "creates, shared, other, thirds, rates, nodes, processes, offered, total: "),
         ("requires:\n  - {clause: '6'}\n", "requires[0]: found both or none of holds and of; allowed: one of them"),
         (alternatives("shared > 1", at_least=2), "at_least: found 2 of 1; allowed: as many as `of` has"),
         (requires("shared > 1") + CLAUSES.replace('"6"', '"5"'), "found 6, which is not among the clauses; add it"),

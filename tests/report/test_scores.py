@@ -74,13 +74,48 @@ def test_where_every_result_was_repeated_a_score_has_an_interval(tmp_path: Path)
     assert math.log(score.high / score.value) == pytest.approx(1.96 * deviation, rel=0.15)
 
 
-def test_the_results_of_an_offer_have_the_variation_of_their_repetitions() -> None:
+def test_the_results_of_an_offer_have_the_variation_of_their_repetitions(tmp_path: Path) -> None:
     cell = Cell("scratch", "single", "shared", "create")
     entry = OfferedCell(cell, Status.MEASURED, 110.0, "ops/s", values=(90.0, 110.0))
     offer = Offer("a.zip", "a", None, None, None, None, {cell: entry})
-    (figure,) = offer_figures({"fast": offer})
+    (tmp_path / "rfp.yaml").write_text(RFP)
+    (figure,) = offer_figures(rfp.load(tmp_path / "rfp.yaml"), {"fast": offer})
     assert (figure.name, figure.value, figure.repetitions) == ("fast/scratch/single/shared/create", 110.0, 2)
     assert figure.cv == pytest.approx(0.1414, rel=0.01)
+
+
+FACTS = """
+id: x
+version: 1
+title: X
+parts: [{id: fast, pack: p}]
+figures:
+  used: fast/*/*/*/nodes
+  offered: fast/*/*/*/offered.nodes
+  memory: fast/*/*/*/memory_used
+  rate: fast/scratch/single/shared/create
+scores:
+  - {id: ssni, title: Speed-up by node and nodes offered, of: [{formula: rate / used * offered, reference: 1}]}
+  - {id: lean, title: Rate by memory, of: [{formula: rate / memory, reference: 1}]}
+"""
+
+
+def test_a_score_of_an_offer_may_use_its_counts_and_what_is_offered_but_not_what_its_table_lacks(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "rfp.yaml").write_text(FACTS)
+    buyers_rfp, cells = (
+        rfp.load(tmp_path / "rfp.yaml"),
+        [Cell("scratch", "single", "shared", name) for name in ("create", "stat")],
+    )
+    entries = {cell: OfferedCell(cell, Status.MEASURED, 110.0, "ops/s", processes=8, nodes=2) for cell in cells}
+    offer = Offer("a.zip", "a", None, None, None, None, entries, proposed={"nodes": 500})
+    ssni, lean = compute_scores(buyers_rfp, offer_figures(buyers_rfp, {"fast": offer}))
+    assert ssni.value == pytest.approx(110 / 2 * 500)
+    assert (lean.value, lean.why) == (None, "fast/scratch/single/shared/memory_used is not in the table")
+    bare_offer = replace(offer, proposed={})
+    (score, _) = compute_scores(buyers_rfp, offer_figures(buyers_rfp, {"fast": bare_offer}))
+    assert score.why == "fast/scratch/single/shared/offered.nodes is not in the table"
 
 
 # --- scores over what was answered

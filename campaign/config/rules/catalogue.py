@@ -99,6 +99,7 @@ CATALOGUE: Mapping[str, RuleEntry] = {
     rule: _entry(properties) for rule, properties in json.loads(_FILE.read_text(encoding="utf-8")).items()
 }
 
+OF_RFP = frozenset(rule for rule, entry in CATALOGUE.items() if entry.level is Level.RFP)
 PRACTICE = "practice"  # in place of a clause: good measurement practice, in no RFP
 
 

@@ -417,6 +417,9 @@ def _check_checks(pack: Values) -> None:
     """Check that rules are in the catalogue, and that parameters belong to their rule."""
     for rule, check_values in pack["checks"] or ():
         pack.require(rule, catalogue.CATALOGUE, "checks", rule, allowed=_RULE)
+        if rule in catalogue.OF_RFP:
+            remedy = "give its conditions under `requires` of rfp.yaml"
+            pack.problem(f"found {rule}, which is about all parts of an RFP together; {remedy}", "checks", rule)
         if rule in catalogue.CATALOGUE and isinstance(check_values, tuple):
             _check_parameters(rule, dict(check_values), pack)
 

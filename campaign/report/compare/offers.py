@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from campaign.core.errors import InputError
@@ -71,6 +71,7 @@ class Offer:
     entries: Mapping[Cell, OfferedCell]
     digest: str = ""  # SHA-256 of the rule pack's file, if the source has it
     remark: str = ""  # about the source
+    proposed: Mapping[str, Any] = field(default_factory=dict)  # what its campaign file says of the offered system
 
     @property
     def rehearsal(self) -> bool:
@@ -153,7 +154,17 @@ _RULES = {
     ),
     "sha256": matching("[0-9a-f]{64}|", "64 hexadecimal digits", optional=True),
 }
-_BASE = object_form({"campaign": _NAME, "rules": object_form(_RULES)})
+_PROPOSED = Form(
+    lambda value: (
+        isinstance(value, dict)
+        and all(
+            _is_line(name, 40) and (_is_line(fact, 200) or _is_count(fact, 1, 2**63)) for name, fact in value.items()
+        )
+    ),
+    "an object of texts on one line and whole numbers",
+    optional=True,
+)
+_BASE = object_form({"campaign": _NAME, "rules": object_form(_RULES), "proposed": _PROPOSED})
 
 
 def _row(amount: Form) -> Form:
@@ -233,4 +244,5 @@ def _offer(source: str, place: str, first: Mapping[str, Any], entries: Mapping[C
     _check(place, first, _BASE)
     rules = first["rules"]
     pack, version, profile, variables = (rules[key] for key in ("id", "version", "profile", "variables"))
-    return Offer(source, first["campaign"], pack, version, profile, variables, entries, rules.get("sha256", ""))
+    proposed, digest = first.get("proposed") or {}, rules.get("sha256", "")
+    return Offer(source, first["campaign"], pack, version, profile, variables, entries, digest, proposed=proposed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -57,6 +57,11 @@ class FileSystemSpace:
     available: int
     inodes: int
     inodes_free: int
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.blocks * self.block_size
 
 
 EXECUTABLE = "executable.sha256"  # a fact
@@ -370,3 +375,33 @@ class Evidence:
 
 
 NOTHING = Evidence()
+
+
+# What a job records of a field of the proposed system; of others, nothing.
+_TEXTS: Mapping[str, Callable[[Environment], Sequence[str]]] = {
+    "processor": lambda environment: environment.values("cpu.model"),
+    "cores": lambda environment: environment.values("cpu.cores"),
+    "memory": lambda environment: environment.values("memory.total"),
+    "file_system": lambda environment: environment.values("mount.type"),
+    "operating_system": lambda environment: environment.values("os"),
+    "mpi": lambda environment: [text for name, text in environment.software.items() if name == "mpirun"],
+    # All that a node reports of its adapters, as one text.
+    "network": lambda environment: [
+        "; ".join(
+            f"{name} {text}"
+            for name in environment.facts
+            if re.fullmatch(r"fabric\..*|net\.(?!core|ipv)[^.]*", name)
+            for text in environment.values(name)
+        )
+    ],
+    "devices": lambda environment: [str(len(sizes)) for sizes in environment.devices],
+    "device_memory": lambda environment: list(
+        dict.fromkeys(f"{size >> 10} kB" for sizes in environment.devices for size in sizes)
+    ),
+    "capacity": lambda environment: [f"{environment.space.size >> 10} kB"] if environment.space else [],
+}
+
+
+def recorded_texts(environment: Environment, field: str) -> Sequence[str]:
+    """What a job recorded of a field of the proposed system."""
+    return _TEXTS[field](environment) if field in _TEXTS else []

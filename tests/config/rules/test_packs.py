@@ -193,6 +193,10 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         '14:10: checks.FLG1: found "FLG1"; did you mean FLG-01?',
         '14:27: checks.FLG-02: found 8.5, which YAML reads as a number; put it in quotes: "8.5"',
     ],
+    ("selection:", 'checks: {RES-03: "6"}\nselection:'): [
+        "14:18: checks.RES-03: found RES-03, which is about all parts of an RFP together; give its conditions under "
+        "`requires` of rfp.yaml"
+    ],
     ("selection:", "checks: {XYZ-01: x, RUN-07: {minimum: 10, most: 1s}}\nselection:"): [
         "14:18: checks.XYZ-01: found XYZ-01; allowed: a rule of the catalogue (docs/rules.md)",
         "14:29: checks.RUN-07: the clause is missing; allowed: a mapping with clause, text, minimum, unusable",

@@ -10,9 +10,8 @@ from campaign.config.rules import facts
 from campaign.config.rules.entries import Operation
 from campaign.config.system import Proposed
 from campaign.core.runs import State
-from campaign.results.case import Case
+from campaign.results.case import Case, fact_values
 from campaign.results.environment.facts import Witness
-from campaign.results.fact_values import fact_values
 from tests.judge.cases.attempts import case
 from tests.support import builders
 
