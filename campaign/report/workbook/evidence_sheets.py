@@ -5,21 +5,30 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from campaign.core import units
 from campaign.core.columns import Column, csv_columns, csv_line, sequence_columns
-from campaign.core.findings import Finding
+from campaign.core.findings import Finding, Severity
+from campaign.core.grouping import grouped
 from campaign.core.runs import Run
 from campaign.plan import matrix
 from campaign.report import causes, origins
+from campaign.report.contents import measured_period
+from campaign.report.findings_view import group_number
 from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, internal_address
-from campaign.results.cells import COLUMNS, IN_CSV, Row
+from campaign.results.cells import COLUMNS, Row
 from campaign.results.source.modifications import Section
 from campaign.slurm import scripts
 
 SYSTEM_WIDTHS = (34, 76, 30, 30)  # a SHA-256 fits on one line
+NAMED = 4  # subjects of a finding that are named
+PRINTED = ("value", "unit", "status", "run", "attempt", "job_id", "file", "line")  # of the provenance
 
 
 def write_system(sheets: Sheets) -> None:
@@ -31,13 +40,14 @@ def write_system(sheets: Sheets) -> None:
     )
     pairs = sequence_columns("", "")
     sheet, line = sheets.add("System", SYSTEM_WIDTHS), 0
-    for section in (
+    described_sections = (
         Section("As described in the campaign file", _absence_text(campaign.system), pairs, campaign.system),
         Section("Targets", "", pairs, targets),
         Section("Contact", _absence_text(campaign.contact), pairs, campaign.contact),
-        *contents.environment,
-        *contents.modifications,
-    ):
+    )
+    for number, section in enumerate((*described_sections, *contents.environment, *contents.modifications)):
+        if number == len(described_sections):  # what was recorded is long, and in the report
+            sheets.print_part(sheet, line, len(SYSTEM_WIDTHS))
         sheets.write_value(sheet, line, 0, section.title, bold=True, font_size=12)
         if section.about:
             line += 1
@@ -51,10 +61,15 @@ def _absence_text(entries: Sequence[object]) -> str:
 
 
 def write_findings(sheets: Sheets) -> None:
+    """A line for each finding, violations first; those that differ in their subject alone have one together. Notes are
+    not printed.
+    """
+    findings = sorted(sheets.contents.findings, key=group_number)
+    subjects = grouped((replace(finding, subject="", cells=()), finding.subject) for finding in findings)
     columns: list[Column[Finding]] = [
         Column("rule", lambda finding: finding.rule, width=9),
         Column("severity", lambda finding: str(finding.severity), width=9),
-        Column("subject", lambda finding: finding.subject, width=30),
+        Column("subject", lambda finding: units.listing(subjects[finding], NAMED), width=30),
         Column("message", lambda finding: finding.message, width=44),
         Column("expected", lambda finding: finding.expected, width=26),
         Column("found", lambda finding: finding.actual, width=26),
@@ -68,7 +83,9 @@ def write_findings(sheets: Sheets) -> None:
         "W: explanation required (not checked: does not count as passed)",
         "I: note; nothing to do",
     )
-    sheets.records("Findings", columns, sheets.contents.findings, key)
+    sheet = sheets.records("Findings", columns, list(subjects), key)
+    if printed := sum(finding.severity is not Severity.INFO for finding in subjects):
+        sheets.print_part(sheet, len(key) + 1 + printed, len(columns))
 
 
 def write_provenance(sheets: Sheets, path: Path) -> None:
@@ -76,18 +93,22 @@ def write_provenance(sheets: Sheets, path: Path) -> None:
     the file.
     """
     contents = sheets.contents
+    leaves = csv_columns(COLUMNS)
+    names = list(dict.fromkeys((*PRINTED, *leaves)))
     columns = [
         Column("cell", itemgetter("cell"), width=34),
-        *(Column(name, itemgetter(name), width=leaf.width) for name, leaf in csv_columns(COLUMNS).items()),
+        *(Column(name, itemgetter(name), width=leaves[name].width) for name in names),
     ]
-    sheet = sheets.records(PROVENANCE, columns, [_provenance_entry(row) for row in contents.rows])
+    entries = [_provenance_entry(row) for row in contents.rows]
+    sheet = sheets.records(PROVENANCE, columns, entries, fitted=1 + len(PRINTED))
+    sheets.print_part(sheet, 1 + len(contents.rows), 1 + len(PRINTED))
     for line, row in enumerate(contents.rows, 1):
         place = internal_address(*sheets.results[row.cell])
         sheets.link(sheet, line, 0, place, str(row.cell), "go to the value in the table", **LINKED)
         if row.record is not None and not row.record.parts:
             file = row.record.source.file
             if link := origins.link_to_output(contents, file, path.parent):
-                column = 1 + IN_CSV.index("file")
+                column = 1 + names.index("file")
                 sheets.link(sheet, line, column, f"external:{link}", file, "open the raw output", **LINKED)
 
 
@@ -110,16 +131,23 @@ def write_runs(sheets: Sheets) -> None:
         counts = Counter(str(attempt.state) for attempt in attempts[run.id])
         return ", ".join(f"{number} {state}" for state, number in counts.items())
 
+    def time(place: int, run: Run) -> datetime | None:
+        """The first start, or the last end."""
+        times = measured_period(attempts[run.id])
+        return times[place] if times else None
+
     columns: list[Column[Run]] = [
-        Column("run", lambda run: run.id, width=28),
+        Column("run", lambda run: run.id, width=26),
         Column("nodes", lambda run: run.geometry.nodes, width=8),
         Column("processes", lambda run: run.geometry.processes, width=10),
-        Column("processes per node", lambda run: run.geometry.processes_per_node, width=10),
-        Column("items per process", lambda run: run.items_per_process, width=10),
+        Column("processes per node", lambda run: run.geometry.processes_per_node, width=9),
+        Column("items per process", lambda run: run.items_per_process, width=9),
         Column("items in total", lambda run: run.items_total, width=12),
-        Column("command line", commands, width=68),
-        Column("notes", lambda run: "; ".join(run.notes), width=34),
-        Column("attempts used", lambda run: len(attempts[run.id]), width=10),
-        Column("end states", ends, width=20),
+        Column("command line", commands, width=56),
+        Column("notes", lambda run: "; ".join(run.notes), width=18),
+        Column("attempts used", lambda run: len(attempts[run.id]), width=8),
+        Column("end states", ends, width=16),
+        Column("first start (UTC)", partial(time, 0), width=19),
+        Column("last end (UTC)", partial(time, 1), width=19),
     ]
     sheets.records("Runs", columns, contents.runs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from campaign.core import escaping
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from xlsxwriter.format import Format
     from xlsxwriter.worksheet import Worksheet
 
-OVERVIEW, PROVENANCE, CLAUSES = "Overview", "Provenance", "Clauses"
-NAMES = ("Summary", OVERVIEW, CLAUSES, "System", "Projections", "Findings", PROVENANCE, "Runs")  # besides targets
+OVERVIEW, CHART, PROVENANCE, CLAUSES, PROJECTED = "Overview", "Chart", "Provenance", "Clauses", "Projections"
+NAMES = ("Summary", OVERVIEW, CHART, CLAUSES, "System", PROJECTED, "Findings", PROVENANCE, "Runs")  # besides targets
 LONGEST_NAME, LONGEST_TEXT = 31, 32767
 
 LINE = 15  # points of a row with one line of text
@@ -27,7 +28,8 @@ MOST_LINES = 27  # a row may be 409 points high
 
 LINKED: dict[str, Any] = {"font_color": "blue", "underline": 1}
 
-Value = str | int | float | None
+Value = str | int | float | datetime | None  # a time in UTC
+TIME_FORMAT = "yyyy-mm-dd hh:mm:ss"
 
 
 def sheet_names(targets: Sequence[str]) -> list[str]:
@@ -103,9 +105,12 @@ class Sheets:
         return sheet
 
     def write_value(self, sheet: Worksheet, line: int, column: int, value: Value, **properties: object) -> None:
-        """Write text as text, a number as a number, None as an empty cell."""
+        """Write text as text, a number as a number, a time as a date, None as an empty cell."""
         if isinstance(value, str):
             sheet.write_string(line, column, cell_text(value), self.format(**properties))
+        elif isinstance(value, datetime):
+            style = self.format(**{"align": "left", "num_format": TIME_FORMAT, **properties})
+            sheet.write_datetime(line, column, value.replace(tzinfo=None), style)
         elif value is not None:
             sheet.write_number(line, column, value, self.format(**{"align": "left", **properties}))
 
@@ -119,11 +124,13 @@ class Sheets:
         else:  # longer than a workbook's links may be
             self.write_value(sheet, line, column, value)
 
-    def row(self, sheet: Worksheet, line: int, values: Sequence[Value], **properties: object) -> None:
-        """Write values in adjacent columns, from the first on, in a row as high as they need."""
+    def row(
+        self, sheet: Worksheet, line: int, values: Sequence[Value], fitted: int | None = None, **properties: object
+    ) -> None:
+        """Write values in adjacent columns, from the first on, in a row as high as the `fitted` first ones need."""
         for column, value in enumerate(values):
             self.write_value(sheet, line, column, value, **properties)
-        self.fit(sheet, line, zip(values, self.widths[sheet.get_name()], strict=False))
+        self.fit(sheet, line, zip(values[:fitted], self.widths[sheet.get_name()], strict=False))
 
     def fit(self, sheet: Worksheet, line: int, texts: Iterable[tuple[Value, int]]) -> None:
         """Make a row as high as its wrapped texts; `texts`: with the widths of their columns."""
@@ -140,16 +147,22 @@ class Sheets:
             self.fit(sheet, line, [(value, width)])
 
     def records(
-        self, name: str, columns: Sequence[Column[Item]], items: Sequence[Item], key: Sequence[str] = ()
+        self,
+        name: str,
+        columns: Sequence[Column[Item]],
+        items: Sequence[Item],
+        key: Sequence[str] = (),
+        fitted: int | None = None,
     ) -> Worksheet:
         """Add a sheet with a heading that stays visible and is printed on each page, and a line for each item below it,
-        with a filter. `key`: a text above the heading about the letters in the lines.
+        with a filter. `key`: a text above the heading about the letters in the lines; `fitted`: the columns whose
+        texts determine how high a line is; None for all.
         """
         sheet = self.add(name, [column.width for column in columns])
         for line, meaning in enumerate(key):
             self.write_value(sheet, line, 0, meaning, italic=True)
         first = len(key)
-        self.grid(sheet, first, columns, items)
+        self.grid(sheet, first, columns, items, fitted)
         sheet.freeze_panes(first + 1, 1)
         sheet.repeat_rows(first)
         if items:
@@ -158,14 +171,26 @@ class Sheets:
             self.row(sheet, first + 1, ["none"], text_wrap=True)
         return sheet
 
-    def grid(self, sheet: Worksheet, first: int, columns: Sequence[Column[Item]], items: Sequence[Item]) -> int:
+    def print_part(self, sheet: Worksheet, lines: int, columns: int) -> None:
+        """Print the first lines and columns alone; the rest is for the screen."""
+        sheet.print_area(0, 0, lines - 1, columns - 1)
+        sheet.fit_to_pages(-(-sum(self.widths[sheet.get_name()][:columns]) // READABLE), 0)
+
+    def grid(
+        self,
+        sheet: Worksheet,
+        first: int,
+        columns: Sequence[Column[Item]],
+        items: Sequence[Item],
+        fitted: int | None = None,
+    ) -> int:
         """Write a line with the names of the columns, if they have some, and one for each item; gives the next line."""
         names = [column.name for column in columns]
         if any(names):
             self.row(sheet, first, names, bold=True, bottom=1, text_wrap=True)
             first += 1
         for line, item in enumerate(items, first):
-            self.row(sheet, line, [column.value(item) for column in columns], text_wrap=True)
+            self.row(sheet, line, [column.value(item) for column in columns], fitted, text_wrap=True)
         return first + len(items)
 
 
@@ -175,3 +200,11 @@ def _lines(value: str, width: int) -> int:
     if len(value) <= narrow:
         return 1
     return len(textwrap.wrap(value[: narrow * (MOST_LINES + 1)], narrow)) or 1
+
+
+def number_format(value: float) -> str:
+    """The number format with as many digits as the printed table has."""
+    size = abs(value)
+    if value == 0 or size >= 100:
+        return "#,##0"
+    return "0.0" if size >= 10 else "0.00" if size >= 1 else "0.000" if size >= 0.1 else "0.00E+00"

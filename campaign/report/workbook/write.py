@@ -19,10 +19,22 @@ from campaign.core.runs import Status
 from campaign.core.units import digits
 from campaign.report import clauses as compliance
 from campaign.report import notes, table
-from campaign.report.contents import PROJECTIONS, Contents
+from campaign.report.contents import PROJECTIONS, Contents, measured_period
 from campaign.report.decision import Compliance
-from campaign.report.workbook import evidence_sheets
-from campaign.report.workbook.sheets import CLAUSES, LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal_address
+from campaign.report.workbook import charts, evidence_sheets
+from campaign.report.workbook.sheets import (
+    CHART,
+    CLAUSES,
+    LINKED,
+    NAMES,
+    OVERVIEW,
+    PROJECTED,
+    PROVENANCE,
+    Sheets,
+    Value,
+    internal_address,
+    number_format,
+)
 from campaign.results.cells import Row
 
 if TYPE_CHECKING:
@@ -39,6 +51,7 @@ _COLOURS = {
     Compliance.COMPLIES: GREEN,
 }
 SUMMARY_WIDTH = 110
+ONE_PAGE = 40  # lines and notes of a table that is printed on one page
 FIRST_LINE = 4  # of a target's table, from 0: below caption, marking, headings and units
 
 
@@ -64,10 +77,12 @@ def workbook(path: Path, contents: Contents) -> bytes:
             _write_target(sheets, target, name)
         if len(contents.campaign.targets) > 1:
             _write_overview(sheets)
+        charts.write_chart(sheets)
         if contents.clauses:
             sheets.records(CLAUSES, compliance.COLUMNS, contents.clauses)
         evidence_sheets.write_system(sheets)
-        sheets.records("Projections", PROJECTIONS, contents.projections)
+        if contents.projections:
+            sheets.records(PROJECTED, PROJECTIONS, contents.projections)
         evidence_sheets.write_findings(sheets)
         evidence_sheets.write_provenance(sheets, path)
         evidence_sheets.write_runs(sheets)
@@ -78,8 +93,10 @@ def _write_summary(sheets: Sheets) -> None:
     contents, campaign, pack = sheets.contents, sheets.contents.campaign, sheets.contents.pack
     decision = contents.decision
     sheet = sheets.add("Summary", (26, SUMMARY_WIDTH))
+    sheet.fit_to_pages(1, 1)
     sheets.write_value(sheet, 0, 0, decision.headline, bold=True, font_size=14, font_color=_COLOURS[decision.kind])
-    facts: list[tuple[str, str]] = [
+    period = measured_period(contents.attempts) or ()
+    facts: list[tuple[str, Value]] = [
         ("Decision on", ", ".join(decision.about)),
         *((question.name, question.reason) for question in decision.questions),
         ("conclusion", decision.may),
@@ -91,7 +108,8 @@ def _write_summary(sheets: Sheets) -> None:
         ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{table.pack_origin(pack)}"),
         ("Clauses of", pack.document),
         ("Profile", campaign.profile if campaign.profile == "full" else f"{campaign.profile}: not a compliant result"),
-        ("Measured", contents.period or "no results yet"),
+        *([] if period else [("Measured", "no results yet")]),
+        *zip(("Measured from (UTC)", "Measured to (UTC)"), period, strict=False),
         ("Attempts", contents.attempt_counts),
         ("Digits", table.ROUNDING),
         ("Marks", _TABLE_MARKS),
@@ -113,7 +131,12 @@ def _write_summary(sheets: Sheets) -> None:
     first = 2 + len(facts)
     sheets.write_value(sheet, first, 0, "Sheets", bold=True)
     sheets_by_title = [*zip([target.name for target in campaign.targets], sheets.targets, strict=True)]
-    absent = {OVERVIEW: len(campaign.targets) == 1, CLAUSES: not contents.clauses}
+    absent = {
+        OVERVIEW: len(campaign.targets) == 1,
+        CHART: not charts.has_chart(contents.rows),
+        CLAUSES: not contents.clauses,
+        PROJECTED: not contents.projections,
+    }
     sheets_by_title += [(name, name) for name in NAMES[1:] if not absent.get(name)]
     for number, (title, name) in enumerate(sheets_by_title):
         sheets.link(sheet, first + number, 1, internal_address(name, 0, 0), title, **LINKED)
@@ -172,11 +195,13 @@ def _write_table(
     sheets.paragraphs(sheet, first + len(lines) + 1, texts_below, len(columns))
     sheet.freeze_panes(first, 1)
     sheet.repeat_rows(2, first - 1)
+    if len(lines) + len(texts_below) <= ONE_PAGE:
+        sheet.fit_to_pages(1, 1)
 
 
 def _alignment(column: Column[table.TableLine]) -> dict[str, object]:
-    """The status is apart from the numbers on its left."""
-    return {"indent": 2 * (column.name == table.STATUS)} if column.is_text else {"align": "right"}
+    """Texts are apart from the numbers on their left."""
+    return {"indent": 2 * bool(column.name)} if column.is_text else {"align": "right"}
 
 
 def _write_column_value(
@@ -198,17 +223,9 @@ def _write_number(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column:
     if row.value is None:
         style["font_color"] = BROWN if row.status is Status.DECLINED else RED
     elif row.status.counts:
-        style["num_format"] = _number_format(row.value)
+        style["num_format"] = number_format(row.value)
         style |= {"italic": True, "font_color": BROWN} if row.status is Status.PROJECTED else {}
     else:
         value = digits(row.value)
         style |= {"font_color": RED, "font_strikeout": True}
     sheets.link(sheet, line, column, address, value, tip, **style)
-
-
-def _number_format(value: float) -> str:
-    """The number format with as many digits as the printed table has."""
-    size = abs(value)
-    if value == 0 or size >= 100:
-        return "#,##0"
-    return "0.0" if size >= 10 else "0.00" if size >= 1 else "0.000" if size >= 0.1 else "0.00E+00"

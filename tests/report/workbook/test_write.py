@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from campaign.config.format import Target
 from campaign.core.columns import sequence_columns
+from campaign.core.findings import Severity
 from campaign.report import table
 from campaign.report.contents import Contents, Section
 from campaign.report.workbook import sheets
@@ -119,12 +120,12 @@ def test_headings_stay_in_sight_lists_have_filters_and_the_key_of_severities(tmp
     elements = xml_of(tmp_path / "table.xlsx")
     assert {
         name for name, sheet in elements.items() if sheet.find(f".//{SPACE}pane") is not None
-    } == elements.keys() - {"Summary"}
+    } == elements.keys() - {"Summary", "Chart"}
     filters = {name: sheet.find(f"{SPACE}autoFilter") for name, sheet in elements.items()}
     assert {name: element.attrib["ref"] for name, element in filters.items() if element is not None} == {
         "Findings": "A4:J6",
         "Provenance": f"A1:{LETTERS[len(IN_CSV)]}37",
-        "Runs": "A1:J13",
+        "Runs": "A1:L13",
     }
     heights = {row.attrib["r"]: row.attrib.get("ht") for row in elements["Findings"].iter(f"{SPACE}row")}
     assert heights["5"] is None
@@ -149,10 +150,22 @@ def test_several_targets_stand_beside_each_other_on_a_sheet(tmp_path: Path) -> N
 
 
 def test_the_sheets_in_their_order(book: dict[str, Sheet]) -> None:
-    assert list(book) == ["Summary", "scratch", "System", "Projections", "Findings", "Provenance", "Runs"]
+    assert list(book) == ["Summary", "scratch", "Chart", "System", "Findings", "Provenance", "Runs"]
+
+
+def test_a_sheet_that_would_be_empty_is_left_out_with_its_link(tmp_path: Path) -> None:
+    assert "Projections" in book_of(tmp_path, contents(projected_results()))
+    book = book_of(tmp_path, contents(Results()))
+    assert not {"Chart", "Projections", "Clauses", "Overview"} & book.keys()
+    assert {link.split("!")[0].strip("'") for link in book["Summary"].links.values()} == book.keys() - {"Summary"}
 
 
 # --- what a reader sees first
+
+
+def day(seconds: float) -> float:
+    """A time as a workbook counts it: in days."""
+    return 25569 + seconds / 86400
 
 
 CAUSE = "node_fail: job 19: NODE_FAIL during this run: srun: n2 is gone"
@@ -175,18 +188,23 @@ def test_the_summary_says_what_this_is_and_whether_it_complies(book: dict[str, S
     fact_texts = {name: text for name, text in facts if isinstance(name, str) and name}
     assert fact_texts["Run rules"] == "test-rules, version 7: Rules of the tests"
     assert fact_texts["Profile"] == "rehearsal: not a compliant result"
-    assert fact_texts["Measured"] == "1970-01-01 00:01:50 to 00:01:52 UTC"
+    assert (fact_texts["Measured from (UTC)"], fact_texts["Measured to (UTC)"]) == pytest.approx(
+        (day(110), day(112.5)), abs=1e-6
+    )
     assert str(fact_texts["Attempts"]).startswith("12 attempts: 9 done, ")
     assert any("campaign check campaign.yaml" in str(text) for _, text in facts)
 
 
 def test_every_sheet_prints_across_pages_that_can_be_read_with_its_heading_on_each(tmp_path: Path) -> None:
-    book_of(tmp_path, contents(eventful_results(), (FINDING,)))
+    note = replace(FINDING, severity=Severity.INFO)
+    book_of(tmp_path, contents(eventful_results(), (note, FINDING)))
     elements = xml_of(tmp_path / "table.xlsx")
     for name, sheet in elements.items():
         (setup,) = sheet.iter(f"{SPACE}pageSetup")
-        assert (setup.attrib["orientation"], setup.attrib["fitToHeight"]) == ("landscape", "0"), name
-        total = sum(float(element.attrib["width"]) for element in sheet.iter(f"{SPACE}col"))
+        heights = ("landscape", None if name in ("Summary", "scratch", "Chart") else "0")  # those are on one page
+        assert (setup.attrib["orientation"], setup.attrib.get("fitToHeight")) == heights, name
+        columns = [float(element.attrib["width"]) for element in sheet.iter(f"{SPACE}col")]
+        total = sum(columns[:9] if name == "Provenance" else columns)
         assert total / int(setup.attrib.get("fitToWidth", "1")) <= sheets.READABLE + 12, name
     with zipfile.ZipFile(tmp_path / "table.xlsx") as archive:
         book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
@@ -195,6 +213,13 @@ def test_every_sheet_prints_across_pages_that_can_be_read_with_its_heading_on_ea
         for name_element in book.iter(f"{SPACE}definedName")
         if name_element.attrib["name"] == "_xlnm.Print_Titles"
     }
+    areas = {
+        list(elements)[int(name_element.attrib["localSheetId"])]: str(name_element.text)
+        for name_element in book.iter(f"{SPACE}definedName")
+        if name_element.attrib["name"] == "_xlnm.Print_Area"
+    }
+    assert areas["Provenance"] == "Provenance!$A$1:$I$37", "each number with its log line"
+    assert areas["Findings"] == "Findings!$A$1:$J$5", "the violation without the note"
     assert titles["Provenance"] == "Provenance!$A:$A,Provenance!$1:$1"
     assert titles["scratch"] == "scratch!$A:$A,scratch!$3:$4"
 
@@ -293,9 +318,9 @@ def test_every_cell_and_its_provenance_lead_to_each_other(book: dict[str, Sheet]
 
 def test_the_provenance_has_every_cell_with_its_run_and_its_place(book: dict[str, Sheet]) -> None:
     cells, rows = book["Provenance"].cells, eventful_results().rows()
-    columns = dict(zip(IN_CSV, LETTERS[1:], strict=False))
-    assert len(columns) == len(IN_CSV)
-    assert [cells[f"{column}1"] for column in columns.values()] == list(IN_CSV)
+    columns = {str(cells[f"{letter}1"]): letter for letter in LETTERS[1 : len(IN_CSV) + 1]}
+    assert columns.keys() == set(IN_CSV)
+    assert list(columns)[:8] == ["value", "unit", "status", "run", "attempt", "job_id", "file", "line"], "printed ones"
     for number, row in enumerate(rows, 2):
         assert cells.get(f"{columns['value']}{number}") == row.value
         assert cells[f"{columns['status']}{number}"] == row.status
@@ -347,6 +372,31 @@ def test_the_runs_have_their_command_line_and_their_ends(book: dict[str, Sheet])
     line = next(number for number in range(2, 14) if runs.cells[f"A{number}"] == "scratch.node.unique.r1")
     assert str(runs.cells[f"G{line}"]).startswith("srun --nodes=1 --ntasks=4 ")
     assert (runs.cells[f"I{line}"], runs.cells[f"J{line}"]) == (3.0, "2 done, 1 timeout")
+
+
+def test_the_runs_have_their_times_as_dates(book: dict[str, Sheet]) -> None:
+    runs = book["Runs"]
+    line = next(number for number in range(2, 14) if runs.cells[f"A{number}"] == "scratch.single.shared.r1")
+    assert [runs.cells[f"{column}{line}"] for column in "KL"] == pytest.approx([day(110), day(112.5)], abs=1e-6)
+    assert runs.formats[f"K{line}"] == "yyyy-mm-dd hh:mm:ss"
+    assert "UTC" in str(runs.cells["K1"])
+
+
+def test_findings_that_differ_in_their_subject_alone_have_one_line(tmp_path: Path) -> None:
+    findings = tuple(replace(FINDING, subject=f"run{number}") for number in range(6))
+    sheet = book_of(tmp_path, contents(eventful_results(), findings))["Findings"]
+    assert sheet.cells["C5"] == "run0, run1, run2, run3 and 2 more" and "C6" not in sheet.cells
+
+
+def test_the_chart_has_the_valid_numbers_and_a_logarithmic_axis_if_they_differ_much(tmp_path: Path) -> None:
+    sheet = book_of(tmp_path, contents(eventful_results()))["Chart"]
+    assert sheet.line(1) == ["scratch", "", "processes × nodes", "Create", "Stat", "Remove"]
+    assert sheet.line(2) == ["Single Process", "files in shared dir", "1 × 1", 1309.4, 5000.0, 1200.0]
+    assert not {3000.0, 4.56789} & {*sheet.column("D"), *sheet.column("E")}, "those are invalid"
+    with zipfile.ZipFile(tmp_path / "table.xlsx") as archive:
+        chart = archive.read("xl/charts/chart1.xml").decode()
+    assert "logBase" in chart and "barChart" not in chart
+    assert chart.count("<c:ser>") == 3 and "Chart!$E$2:$E$8" in chart
 
 
 # --- text of others
