@@ -17,6 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from campaign.core.frozen import named_values
 from campaign.core.runs import Cell, parse_cell
 
 Decoded = TypeVar("Decoded")
@@ -33,8 +34,12 @@ def _plain(value: Any) -> Any:
 
 def nondefault_fields(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults."""
-    defaults = _defaults(value.__class__).items()
-    return {name: current for name, default in defaults if (current := getattr(value, name)) != default}
+    defaults = _defaults(value.__class__)
+    return {
+        name: current
+        for name, current in named_values(value)
+        if current is not defaults[name] and current != defaults[name]
+    }
 
 
 @functools.cache

@@ -136,6 +136,8 @@ def shield(text: str, style: str) -> str:
 def unshield(text: str, style: str) -> str:
     """A laid-out text in which the stand-ins become the escape sequences of a tabulate format."""
     rules = style_rules(style)
+    if not rules.first:
+        return text.translate({0xE000 + place: rules.written.get(mark, mark) for place, mark in enumerate(_SPECIAL)})
 
     def escape_match(match: re.Match[str]) -> str:
         character = _SPECIAL[ord(match[2]) - 0xE000]

@@ -172,8 +172,8 @@ def _digest_of_changes(store: Store, paths: Paths) -> str:
     digest = hashlib.sha256()
     for run, number, files in store.files():
         folder = f"{paths.runs}/{run}/{number}"
-        for name in ("", *files):
-            digest.update(f"{folder}/{name} {_time_of_change(f'{folder}/{name}')}\n".encode(errors="surrogatepass"))
+        times = [_time_of_change(f"{folder}/{name}") for name in ("", *files)]
+        digest.update(f"{folder} {files} {times}\n".encode(errors="surrogatepass"))
     return digest.hexdigest()
 
 

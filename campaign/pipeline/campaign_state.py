@@ -36,7 +36,7 @@ from campaign.results.source import modifications
 from campaign.results.source.facts import Sources
 from campaign.results.store import MOST_RUNS, Store, is_begun
 from campaign.slurm import commands
-from campaign.slurm.collect import Follower, import_all, open_store, read_again, without_results
+from campaign.slurm.collect import Follower, import_all, import_results, open_store, read_again, without_results
 
 LONGEST_LOG = 64 << 20  # bytes read of a projection's log
 
@@ -59,7 +59,7 @@ def judge_recorded(
     submission = _without_results(definition, planned, store, source)
     if store:
         chain = chain or journal.read_chain(definition.paths.journal)
-        changed_files = altered_files(definition.paths, chain)
+        changed_files = _changed_files(definition, store, chain)
         submission = _with_results(definition, submission, store, engine.judge, chain, changed_files)
         cases, subject = submission.results, operator.attrgetter("subject")
         judged = results_in_order(operator.attrgetter("findings"), cases, subject, "judging attempts")
@@ -89,7 +89,7 @@ def kept_submission(
     from campaign.judge import engine
 
     chain = journal.read_chain(definition.paths.journal)
-    changed_files = altered_files(definition.paths, chain)
+    changed_files = _changed_files(definition, store, chain)
     judged_attempts = judgements.JudgedAttempts(store, basis, engine.judge)
     runs = {run.id: run for run in submission.runs}
     used_attempts = itertools.chain.from_iterable(matrix.attempts_by_run(submission.runs, submission.attempts).values())
@@ -186,6 +186,16 @@ def _cases(
     return engine.cases_of_runs(
         definition, runs, attempts, store.records(ids), store.observations(ids), evidence, judge_attempt
     )
+
+
+def _changed_files(definition: Definition, store: Store, chain: journal.Chain) -> AlteredFiles:
+    """The files that differ from the journal. Of files that did when they were read, and are restored, the results are
+    read again.
+    """
+    changed_files = altered_files(definition.paths, chain)
+    for run, number in store.note_altered(changed_files.keys()):
+        import_results(definition.paths, store, definition.pack.outputs, store.attempt(run, number))
+    return changed_files
 
 
 def _judge(submission: Submission) -> Submission:

@@ -42,7 +42,7 @@ class EarlierPlan:
     dialect: str = ""
     partition_written: str | None = None  # slurm.partition as in the campaign file
     file: str = ""  # the campaign file
-    programs: tuple[Path, ...] = ()  # of the runs
+    built_in: Path | None = None  # the directory of the built-in programs of its runs
     inputs: tuple[Input, ...] = ()
 
 
@@ -189,12 +189,14 @@ def benchmark_directory(definition: Definition, earlier: EarlierPlan) -> Path:
 
 
 def _measured_directory(definition: Definition, earlier: EarlierPlan) -> Path | None:
-    applets = {
-        program.applet for program in definition.pack.programs if definition.campaign.benchmark.path(program.id) is None
-    }
-    if "CAMPAIGN_BENCHMARK" in os.environ or (earlier.executable and len(applets) == 1):
+    if "CAMPAIGN_BENCHMARK" in os.environ or (earlier.executable and len(_built_in_applets(definition)) == 1):
         return None
-    return next((path.parent for path in earlier.programs if path.is_absolute() and path.name in applets), None)
+    return earlier.built_in
+
+
+def _built_in_applets(definition: Definition) -> set[str]:
+    programs, benchmark = definition.pack.programs, definition.campaign.benchmark
+    return {program.applet for program in programs if benchmark.path(program.id) is None}
 
 
 def build_problem(definition: Definition, earlier: EarlierPlan) -> str:
@@ -305,11 +307,13 @@ def read_earlier_plan(definition: Definition) -> EarlierPlan:
             f"{path}: the plan of another campaign ({stored.get('campaign')}, results in {stored.get('results')}); "
             "restore this campaign's own from a backup or a bundle, or remove it to plan again"
         )
+    applets = _built_in_applets(definition)
     with suppress(LookupError, TypeError, ValueError):
         prefix_length = len(stored.get("prefix", []))
-        argvs = dict.fromkeys(match[1] for match in _ARGV.finditer(data))
-        programs = dict.fromkeys(json.loads(argv)[prefix_length] for argv in argvs)
-        earlier = replace(earlier, programs=tuple(map(Path, programs)))
+        argvs = _ARGV.finditer(data) if applets else ()
+        programs = (Path(json.loads(match[1])[prefix_length]) for match in argvs)
+        directory = next((path.parent for path in programs if path.is_absolute() and path.name in applets), None)
+        earlier = replace(earlier, built_in=directory)
     return earlier
 
 

@@ -10,7 +10,7 @@ import json
 import random
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config.format import Campaign, Target
@@ -22,6 +22,7 @@ from campaign.config.rules.programs import Phase
 from campaign.config.values import share_of
 from campaign.core import keys
 from campaign.core.errors import InputError
+from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
 from campaign.core.runs import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run, copy_name
 from campaign.plan.dialect import Dialect, offset_argument

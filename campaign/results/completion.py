@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from campaign.core.decode import decode
+from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
 from campaign.core.paths import Paths
 from campaign.core.records import Completion, PhaseTimes

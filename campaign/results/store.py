@@ -14,9 +14,9 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from campaign.core import atomic, journal, untrusted
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks, MachineLacks, NoRoom, pass_on_limit
 from campaign.core.events import START, Event
+from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
 from campaign.core.paths import Paths
 from campaign.core.records import Outputs, Record
@@ -275,6 +276,15 @@ class Store(AbstractContextManager["Store"]):
     def head(self) -> str:
         """The hash of the journal's last line; "" if it has none."""
         return self._meta("journal_hash", "")
+
+    def note_altered(self, attempts: Set[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Record that the files of these attempts are not as they were at their end; gives those that were recorded so
+        and are no longer, of which results may be stored that nobody finds in their files.
+        """
+        earlier_attempts = set(map(tuple, json.loads(self._meta("altered", "[]"))))
+        if attempts != earlier_attempts:
+            self._sql("INSERT OR REPLACE INTO meta VALUES ('altered', ?)", (json.dumps(sorted(attempts)),))
+        return earlier_attempts - attempts
 
     def read_as(self, form: str) -> bool:
         """Whether the stored results were read by this description of outputs; records it."""

@@ -7,10 +7,11 @@ import hashlib
 import json
 import typing
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from campaign.core.decode import decode, dumps
+from campaign.core.frozen import replace
 from campaign.core.records import Iteration, Outputs, Record, Source
 from campaign.core.runs import Attempt, State
 from campaign.results.environment.facts import NOTHING, Evidence

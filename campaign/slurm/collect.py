@@ -14,13 +14,13 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
 from campaign.config.rules.output_format import Form
 from campaign.core import waiting
 from campaign.core.errors import UnknownState, pass_on_limit
+from campaign.core.frozen import replace
 from campaign.core.paths import Paths
 from campaign.core.records import Completion, Observation, OutputRemark, Outputs, Record, record_key
 from campaign.core.runs import Attempt, State, phase_of_copy

@@ -208,6 +208,16 @@ def test_another_version_s_judgement_is_not_used(
     assert len(judged_subjects) == 13
 
 
+def test_results_of_an_output_that_was_checked_while_it_was_damaged_come_back_with_it(campaign: Large) -> None:
+    fresh, output = call_campaign(campaign, "table", "--format", "json"), attempt(campaign) / "stdout"
+    content = output.read_bytes()
+    output.write_bytes(content[:100])
+    call_campaign(campaign, "check")
+    assert call_campaign(campaign, "table", "--format", "json") != fresh
+    output.write_bytes(content)
+    assert call_campaign(campaign, "table", "--format", "json") == fresh
+
+
 @pytest.fixture
 def pieces_of_five(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judgements, "MOST_RUNS", 5)

@@ -146,6 +146,8 @@ _known_fact = functools.lru_cache(maxsize=10_000)(_fact)
 
 def clean(text: str) -> str:
     """A text that can be stored and shown: no lone surrogates, no control characters, limited length."""
+    if text.isascii() and text.isprintable() and len(text) <= LONGEST:  # as most are
+        return text
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (cut)"
     text = text.encode("utf-8", "replace").decode("utf-8")
     return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
 from campaign.core import untrusted
+from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
 from campaign.core.units import parse_ranges
 from campaign.results.environment import energy, facts, facts_file
@@ -190,7 +191,7 @@ class _Observed:
     def __init__(self, names: Sequence[str], node: _SourceFacts) -> None:
         self._places = {name: place for place, name in enumerate(names)}
         self._node, self._problems = node, node.problems
-        self._indices: dict[str, tuple[int, ...]] = {}  # by list of nodes: facts share a few of them
+        self._ranges: dict[str, tuple[set[int], str]] = {}  # by list of nodes: facts share a few of them
 
     def values(self) -> Iterator[tuple[str, tuple[facts.Value, ...]]]:
         """The values of nodes by name, up to MOST_TEXTS names, each with up to so many values."""
@@ -212,21 +213,22 @@ class _Observed:
     def _node_values(self, node_facts: Sequence[FactLine]) -> Iterator[facts.Value]:
         seen: set[int] = set()
         for fact in node_facts[:MOST_TEXTS]:
-            indices = self._indices_of(fact)
+            indices, ranges = self._indices_of(fact)
             if not isinstance(fact.value, str) or not indices:
                 self._problems.at_fact(fact, f"{fact.name[:80]}: not a text of nodes that answered")
             elif not seen.isdisjoint(indices):
                 self._problems.at_fact(fact, f"{fact.name[:80]}: two values for one node")
             else:
                 seen.update(indices)
-                yield facts.Value(_as_ranges(indices), fact.value)
+                yield facts.Value(ranges, fact.value)
 
-    def _indices_of(self, fact: FactLine) -> tuple[int, ...]:
-        if fact.node not in self._indices:
+    def _indices_of(self, fact: FactLine) -> tuple[set[int], str]:
+        """The places of its nodes, none unless all have answered, and their ranges."""
+        if fact.node not in self._ranges:
             names = _nodes(fact, self._problems)
-            places = sorted({self._places[name] for name in names if name in self._places})
-            self._indices[fact.node] = tuple(places) if len(places) == len(names) else ()
-        return self._indices[fact.node]
+            places = {self._places[name] for name in names if name in self._places}
+            self._ranges[fact.node] = (places, _as_ranges(sorted(places))) if len(places) == len(names) else (set(), "")
+        return self._ranges[fact.node]
 
 
 def _as_ranges(indices: Sequence[int]) -> str:

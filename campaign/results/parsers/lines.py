@@ -19,11 +19,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from statistics import pstdev, stdev
 from typing import Any, ClassVar, TypeVar
 
+from campaign.core.frozen import replace
 from campaign.core.line_pattern import LineSearch
 from campaign.core.records import Iteration, Observation, OutputRemark, Record, Source
 from campaign.results.parsers import notices

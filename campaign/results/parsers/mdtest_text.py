@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from campaign.core.frozen import replace
 from campaign.core.records import Record, Source
 from campaign.results.parsers import mdtest_command
 from campaign.results.parsers.consistency import Spread, half_digit, spread_impossible

@@ -12,7 +12,7 @@ import operator
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from campaign.config.rules import programs, readers
 from campaign.config.rules.output_format import BUILT_IN, UNCERTAINTY, WALL, Form, OutputFormat
 from campaign.core import decode, untrusted
 from campaign.core.errors import InputError, pass_on_limit
+from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
 from campaign.core.records import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
 from campaign.core.runs import LABEL, phase_of_copy
