@@ -243,7 +243,7 @@ def states(judgement: RfpJudgement) -> dict[str, str]:
     return {line.clause.id: line.state for line in judgement.clauses}
 
 
-def test_clauses_of_the_rfp_have_the_states_of_parts_scores_conditions_and_answers(tmp_path: Path) -> None:
+def test_clauses_of_the_rfp_are_kept_by_scores_conditions_rules_and_answers(tmp_path: Path) -> None:
     judgement = judge(
         tmp_path, requires("shared > 1") + CLAUSES, third=good_submission(), answers={"7": "Two engineers"}
     )
@@ -255,6 +255,11 @@ def test_clauses_of_the_rfp_have_the_states_of_parts_scores_conditions_and_answe
         "8": "kept",
         "9": "to be looked at",
     }
+
+
+def test_clauses_of_the_rfp_are_violated_by_conditions_and_missing_parts_and_open_without_answers(
+    tmp_path: Path,
+) -> None:
     broken = judge(tmp_path, requires("shared > 1e9") + CLAUSES, mandatory=True)
     assert (states(broken)["1"], states(broken)["6"], states(broken)["7"]) == ("violated", "violated", "open")
     reasons = {line.clause.id: line.why for line in broken.clauses}
