@@ -265,6 +265,7 @@ VERBS = (
         JSON,
         Option("--waiver", type=int, metavar="N",
                help="print the text to sign for the campaign file's Nth waiver"),
+        Option("--details", action="store_true", help="also print notes, all values found, and why rules matter"),
         Option("--rules", default=PACK, metavar="ID", help="rule pack if FILE is a table (.csv, .xlsx or .json as "
                "'campaign table' writes it; default: %(default)s)"),
         MAPPING,

@@ -238,7 +238,10 @@ def _findings_text(
     if arguments.json:
         return findings_view.findings_json(submission.pack, submission.all_findings, ascii_only=True)
     questions = clauses.open_questions(compliance_matrix(submission))
-    texts = [decision.decision_text(block, columns()), findings_view.checked_text(submission, columns())]
+    file = typed_path(submission.campaign.path, submission.campaign.part)
+    details = "" if arguments.details else f"campaign check {file} --details"
+    block = replace(block, details=details)
+    texts = [decision.decision_text(block, columns()), findings_view.checked_text(submission, columns(), details)]
     texts += [questions] * bool(questions)
     return "\n\n".join([*texts[1:], texts[0]] if sys.stdout.isatty() else texts)
 

@@ -150,7 +150,7 @@ _TUNES = re.compile(
     "ENV-02",
     "tuning by users and by administrators is listed separately",
     why="users cannot apply tuning that only an administrator can set",
-    remedy="list both kinds of tuning separately under system in the campaign file, or write none",
+    remedy="list both kinds of tuning under system, or write none",
     severity=Severity.WARNING,
 )
 def check_tuning(submission: Submission) -> Iterator[Finding]:
@@ -163,7 +163,10 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
     if lacking:
         keys = " and ".join(lacking)
         yield to_explain_at_full_size(submission.full)(
-            "system: {keys} not filled in", "a description, or the word none", keys=keys
+            "system: {keys} not filled in",
+            "a description, or the word none",
+            keys=keys,
+            remedy=f"fill in {keys} under system",
         )
     elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
         yield to_explain_at_full_size(submission.full)(
@@ -178,9 +181,10 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
     unsaid = sorted(name for name in names if name.casefold() not in description)
     if unsaid:
         yield to_explain_at_full_size(submission.full)(
-            "tuning variables of MPI, network or loader were set, but are not in the system description",
+            "tuning variables were set that the system description does not name",
             "named under system (tuning by users) or slurm.environment",
             bound_listing(unsaid),
+            remedy="name these variables under system, or do not set them",
         )
     for target in submission.campaign.targets:
         if target.prepare:
@@ -190,6 +194,7 @@ def check_tuning(submission: Submission) -> Iterator[Finding]:
                 listing(_preparations(submission, target)),
                 about=f"{target.name}/*/*/*",
                 target=target.name,
+                remedy="explain in the campaign file why these commands are needed",
             )
 
 

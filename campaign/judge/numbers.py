@@ -207,7 +207,7 @@ def check_variation(submission: Submission) -> Iterator[Finding]:
                 f"{actual}%",
                 about=row.cell,
                 limit=f"{explain if cv > explain else variation:.0%}",
-                remedy="measure again without other load or slow nodes, or explain the variation",
+                remedy="measure again without other load or slow nodes, or explain it",
             )
     in_time = {row.cell: _values_by_time(row) for row in rows}
     trends = {cell: p for cell, values in in_time.items() if (p := intervals.trend(values)) is not None}
@@ -248,7 +248,7 @@ def _values_by_time(row: Row) -> list[float]:
     "PHY-01",
     "single-process rates agree between file configurations, or are explained",
     why="a single process has no contention, so large differences suggest a cache or a mistake",
-    remedy="explain why the file configurations differ, or measure the slowest and the fastest of them again",
+    remedy="explain why they differ, or measure the slowest and the fastest again",
     severity=Severity.WARNING,
     parameters={
         "factor": Parameter(

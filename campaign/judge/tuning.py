@@ -150,7 +150,7 @@ def _untuned_counts(submission: Submission) -> Iterator[Finding]:
             yield unchecked(
                 "the process count is given, not tuned: no run shows that other counts are worse",
                 about=pattern,
-                remedy="set the launch condition to search, or explain the process count",
+                remedy="set the launch condition to search, or explain the count",
             )
 
 

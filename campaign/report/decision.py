@@ -436,7 +436,7 @@ def _count_decisions(kind: str, decided: Sequence[Sequence[Finding]]) -> str:
 
 def vendor_steps(findings: Iterable[Finding], file: str = "FILE", universe: Sequence[Cell] = ()) -> Iterator[Step]:
     """What the vendor can do, the same for several rules once. `file`: the campaign file; `universe`: all cells."""
-    by_remedy = grouped((_remedy(finding), finding) for finding in findings)
+    by_remedy = grouped((remedy_of(finding), finding) for finding in findings)
     for remedy, equal_findings in by_remedy.items():
         cells = {cell for finding in equal_findings for cell in finding.cells}
         names = [shlex.quote(name) for name in patterns([cell for cell in universe if cell in cells], universe)]
@@ -463,7 +463,7 @@ def first_of_each(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(sorted(steps_list, key=lambda step: step is not firsts[step.who]))
 
 
-def _remedy(finding: Finding) -> str:
+def remedy_of(finding: Finding) -> str:
     """What the vendor can do about a finding: in its case, or about its rule."""
     return finding.remedy or (CATALOGUE[finding.rule].remedy if finding.rule in CATALOGUE else "see the rule pack")
 

@@ -56,13 +56,15 @@ def finding_word(findings: Sequence[Finding]) -> str:
 
 class _Group(NamedTuple):
     """Findings under one title. `outcome`: what the summary calls rules of which these are the worst; `guided`:
-    whether it is printed why the rule matters and what to do.
+    whether it is printed why the rule matters and what to do. `is_detail`: whether `check` prints them only with
+    --details.
     """
 
     title: str
     outcome: str
     belongs: Callable[[Finding], bool]
     guided: bool = False
+    is_detail: bool = False
 
 
 # Most severe first.
@@ -71,7 +73,7 @@ GROUPS = (
     _Group("Waived violations", "waived", lambda finding: finding.checked and bool(finding.waived)),
     _Group("Explanation required", "explanation required", lambda finding: finding.unanswered, guided=True),
     _Group("Not checked (does not count as passed)", "not checked", lambda finding: not finding.checked),
-    _Group("Explained", "explained", lambda finding: finding.asks and bool(finding.explained)),
+    _Group("Explained", "explained", lambda finding: finding.asks and bool(finding.explained), is_detail=True),
     _Group(
         "Notes that are violations at full size, if found there",
         "passed with notes",
@@ -83,8 +85,14 @@ GROUPS = (
         "passed with notes",
         lambda finding: finding.checked and finding.at_full is Severity.WARNING,
         guided=True,
+        is_detail=True,
     ),
-    _Group("Notes", "passed with notes", lambda finding: finding.checked and finding.severity is Severity.INFO),
+    _Group(
+        "Notes",
+        "passed with notes",
+        lambda finding: finding.checked and finding.severity is Severity.INFO,
+        is_detail=True,
+    ),
 )
 
 
@@ -106,27 +114,33 @@ def check_text(submission: Submission, block: decision.DecisionBlock, width: int
     return f"{decision.decision_text(block, width)}\n\n{checked_text(submission, width)}"
 
 
-def checked_text(submission: Submission, width: int = printing.WIDEST) -> str:
-    """The findings, and how many rules are kept."""
+def checked_text(submission: Submission, width: int = printing.WIDEST, details: str = "") -> str:
+    """The findings, and how many rules are kept. `details`: the command that prints all findings with all that is
+    known of them, for a text without what decides nothing.
+    """
     pack, findings = submission.pack, submission.all_findings
-    text_below = (_clause_meanings(pack, findings), rules_summary(pack, findings))
-    return _rendered(pack, findings, submission.rows, width, text_below)
+    groups = [*_reported_groups(pack, findings, submission.rows, is_detailed=not details)]
+    if not details:
+        return _rendered(groups, width, (_clause_meanings(pack, findings), rules_summary(pack, findings)))
+    further_findings = sum(len(reported_causes) for group, reported_causes in groups if group.is_detail)
+    return _rendered(
+        [(group, reported_causes) for group, reported_causes in groups if not group.is_detail],
+        width,
+        (f"{rules_summary(pack, findings)}. {units.plural(further_findings, 'note')}, clauses and reasons: {details}",),
+    )
 
 
 def findings_text(
     pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row] = (), width: int = printing.WIDEST
 ) -> str:
     """Findings by severity, each cause once. `rows`: the table, whose cells are merged into patterns."""
-    return _rendered(pack, findings, rows, width) or "no findings"
+    return _rendered([*_reported_groups(pack, findings, rows)], width) or "no findings"
 
 
-def _rendered(
-    pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row], width: int, text_below: Sequence[str] = ()
-) -> str:
+def _rendered(groups: Sequence[tuple[_Group, list[ReportedCause]]], width: int, text_below: Sequence[str] = ()) -> str:
     def fold(text: str, indent: int, continuation: int) -> str:
         return "\n".join(printing.wrap(text, width, " " * indent, " " * continuation))
 
-    groups = _reported_groups(pack, findings, rows)
     text = resources.render_template("findings.txt.j2", groups=groups, below=filter(None, text_below), fold=fold)
     return text.rstrip("\n")
 
@@ -144,22 +158,27 @@ def _clause_meanings(pack: RulePack, findings: Sequence[Finding]) -> str:
 
 
 def _reported_groups(
-    pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]
-) -> Iterator[tuple[str, list[ReportedCause]]]:
-    """The title of each group that has findings, with its causes. Below the last cause of a rule, once for all groups,
-    is why the rule matters and what to do.
+    pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row], is_detailed: bool = True
+) -> Iterator[tuple[_Group, list[ReportedCause]]]:
+    """Each group that has findings, with its causes; once for all groups, below the last cause that it is for, what to
+    do, and in detail why the rule matters.
     """
-    guided: set[str] = set()
+    printed_texts: set[tuple[str, str]] = set()
     for number, of_group in sorted(grouped((group_number(finding), finding) for finding in findings).items()):
         group, reported_causes = GROUPS[number], list[ReportedCause]()
         for rule, of_rule in itertools.groupby(_equal_findings(of_group, rows), key=lambda cause: cause[0]):
-            reported_causes += [
-                _reported_cause(pack, text, equal_findings, rows) for _, text, equal_findings in of_rule
-            ]
-            if group.guided and rule not in guided and (entry := CATALOGUE.get(rule)):
-                guided.add(rule)
-                reported_causes[-1].details.extend([f"why it matters: {entry.why}", f"what to do: {entry.remedy}"])
-        yield group.title, reported_causes
+            remedies = dict[str, ReportedCause]()  # each with the last cause that it is for
+            for _, text, equal_findings in of_rule:
+                reported_causes.append(_reported_cause(pack, text, equal_findings, rows, is_detailed))
+                if group.guided or equal_findings[0].remedy:
+                    remedies[f"what to do: {decision.remedy_of(equal_findings[0])}"] = reported_causes[-1]
+            if group.guided and is_detailed and (entry := CATALOGUE.get(rule)):
+                remedies[f"why it matters: {entry.why}"] = reported_causes[-1]
+            for text, reported_cause in remedies.items():
+                if (rule, text) not in printed_texts:
+                    reported_cause.details.append(text)
+            printed_texts |= {(rule, text) for text in remedies}
+        yield group, reported_causes
 
 
 def _equal_findings(findings: Sequence[Finding], rows: Sequence[Row]) -> Iterator[tuple[str, str, list[Finding]]]:
@@ -176,22 +195,25 @@ def _equal_findings(findings: Sequence[Finding], rows: Sequence[Row]) -> Iterato
         yield rule, text, equal_findings
 
 
-def _reported_cause(pack: RulePack, text: str, findings: Sequence[Finding], rows: Sequence[Row]) -> ReportedCause:
+def _reported_cause(
+    pack: RulePack, text: str, findings: Sequence[Finding], rows: Sequence[Row], is_detailed: bool
+) -> ReportedCause:
     """Equal findings with their subjects and the values found: of few, the subjects of each value."""
     rules = {finding.rule: pack.clause_of(finding) for finding in findings}
     names_clauses = len(rules) <= LISTED
     names = ", ".join(f"{rule} [{clause}]" if clause and names_clauses else rule for rule, clause in rules.items())
     by_value = grouped(((finding.expected, causes.generalize_line(finding.actual)), finding) for finding in findings)
-    details = []
-    if len(by_value) == 1 or len(by_value) > LISTED:
+    details, limit = list[str](), LISTED if is_detailed else 1
+    if is_detailed and (len(by_value) == 1 or len(by_value) > limit):
         details += [f"at {subjects}"] if (subjects := _subjects_text(findings, rows)) else []
-    for of_value in list(by_value.values())[:LISTED]:
+    for of_value in list(by_value.values())[:limit]:
         labelled = {"expected": of_value[0].expected, "found": of_value[0].actual}
         values = "; ".join(f"{word} {value}" for word, value in labelled.items() if value)
-        subjects = _subjects_text(of_value, rows) if len(by_value) > 1 else ""
+        subjects = _subjects_text(of_value, rows) if len(by_value) > 1 or not is_detailed else ""
         details.append(": ".join(filter(None, (subjects, values))))
-    if len(by_value) > LISTED:
-        details.append(f"and {len(by_value) - LISTED} more like this; with --json all are listed")
+    if (further_values := len(by_value) - limit) > 0:
+        more = f"and {further_values} more like this"
+        details = [*details, f"{more}; with --json all are listed"] if is_detailed else [f"{details[0]}; {more}"]
     answers = {"explained": findings[0].explained, "waived": findings[0].waived}
     details += [f"{word}: {answer}" for word, answer in answers.items() if answer]
     return ReportedCause(names, text, list(filter(None, details)))

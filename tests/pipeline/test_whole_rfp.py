@@ -97,7 +97,7 @@ def test_one_command_one_bundle_and_one_verdict_also_after_a_kill(tmp_path: Path
     reasons = [line["why"] for line in table["rfp_clauses"]]
     assert clauses == {"1": "kept", "2": "kept", "3": "answered", "4": "violated", "5": "answered"}, reasons
     checked = case.call("check", status=1)
-    assert "  RFP        VIOLATED   RES-03: clause 4 requires total >= 1e15; found total " in checked
+    assert " 1 rule is VIOLATED: clause 4 requires total >= 1e15; found total " in " ".join(checked.split())
     packed = case.call("bundle", "-o", str(tmp_path / "offer.zip"), status=1)
     assert "no buyer accepts this bundle: RES-03: clause 4 requires total >= 1e15" in packed
     verified = json.loads(

@@ -20,7 +20,7 @@ from campaign.pipeline import planning
 from campaign.pipeline.planning import Plan
 from campaign.report import decision, findings_view, views
 from tests.plan.test_adaptive import look, planned_searches, searching_campaign
-from tests.support import builders
+from tests.support import builders, reference
 from tests.support.results import Results, eventful_results
 
 
@@ -175,6 +175,19 @@ def test_findings_as_text_are_reported_once_with_where_and_what_was_found() -> N
     text = findings_view.check_text(submission, decision.campaign_decision(submission, "c.yaml"))
     builders.golden("findings.txt", text + "\n")
     assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_check_prints_what_decides_and_counts_the_rest_with_the_command_that_prints_it(width: int) -> None:
+    command = "campaign check my-rfp.yaml --details"
+    with reference.verify_bundle(reference.SIGNERS) as part:
+        assert part.evaluation is not None
+        submission = part.evaluation.submission
+        block = replace(decision.campaign_decision(submission, "my-rfp.yaml"), details=command)
+        text = f"{decision.decision_text(block, width)}\n\n{findings_view.checked_text(submission, width, command)}\n"
+    builders.golden(f"screens/check-{width}.txt", text)
+    assert len(text.splitlines()) <= 60 and max(map(len, text.splitlines())) <= width
+    assert " ".join(text.split()).endswith(f"13 notes, clauses and reasons: {command}")
 
 
 def test_no_findings_are_reported_too() -> None:

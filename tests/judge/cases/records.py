@@ -271,7 +271,7 @@ FIRST, SECOND = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
 THIRD = "scratch.single.onefile.r1/1"
 STEPS = (ALLOCATION, {"JobIDRaw": "17.batch", "JobName": "batch"}, step_row(0, 100, 101, "environment"))
 ENV_04 = "the file system mounted for scratch is not the described one"
-UNSAID = "tuning variables of MPI, network or loader were set, but are not in the system description"
+UNSAID = "tuning variables were set that the system description does not name"
 NAMED = "named under system (tuning by users) or slurm.environment"
 
 
