@@ -29,7 +29,7 @@ _ENTRY = re.compile(
     rf"(?P<result>(.+/)?{re.escape(OFFERED)}\w+|.+?)"
     rf"(\.(?P<field>{_FIELD}))?( in (?P<unit>\S+?))?(?(field)|(\.(?P<field_after_unit>{_FIELD}))?)"
 )
-_TEXT = re.compile(rf"(.*/)?({ANSWERS}|contact/|system/).*")
+_TEXT = re.compile(rf"([^/]+/)?({ANSWERS}.*|(contact|system)/[^/]*)")  # not target/system/files/operation
 _NO_RESULT = re.compile(rf"{_TEXT.pattern}|(.*/)?{re.escape(OFFERED)}\w+|{SCORES}.*")
 
 

@@ -22,6 +22,9 @@ from tests.support.forms import DATA
         ("scratch/peak/shared/v1.5", ("scratch/peak/shared/v1.5", "value", "")),
         ("scratch/peak/shared/x.nodes.value", ("scratch/peak/shared/x.nodes", "value", "")),
         ("answers/8.2 in words.note", ("answers/8.2 in words.note", "value", "")),
+        ("meta/system/file system", ("meta/system/file system", "value", "")),
+        ("scratch/system/base/hpl.n", ("scratch/system/base/hpl", "n", "")),
+        ("kernels/scratch/system/base/hpl in Gflop/s", ("kernels/scratch/system/base/hpl", "value", "Gflop/s")),
     ],
 )
 def test_a_name_says_result_field_and_unit(name: str, entry: tuple[str, str, str]) -> None:
