@@ -87,7 +87,7 @@ def response_decision(
         steps.append(Step(VENDOR, f"campaign check {typed_path(file, order[0])}"))
     steps += decision.vendor_steps([*of_rfp.violated, *of_rfp.by_move(Move.VENDOR)], typed_path(file))
     if worst is Readiness.READY and not (unanswered or of_rfp.violated):
-        name = parts[order[0]].campaign.name
+        name = parts[order[0]].campaign.name.removesuffix(f"-{order[0]}")
         steps.append(Step(VENDOR, f"campaign bundle {typed_path(file)} -o {name}.zip --sign KEY"))
     is_broken = bool(unanswered or of_rfp.violated)
     return decision.DecisionBlock(
