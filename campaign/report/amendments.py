@@ -80,14 +80,20 @@ def _changes(old_node: YamlNode, new_node: YamlNode, place: str = "") -> Iterato
                 yield from _changes(old_keys[name][1], new_keys[name][1], inner_place)
             else:
                 yield Amendment(
-                    inner_place, *(_text(keys[name][1]) if name in keys else "" for keys in (old_keys, new_keys))
+                    inner_place, *(_text(plain(keys[name][1])) if name in keys else "" for keys in (old_keys, new_keys))
                 )
-    elif plain(old_node) != plain(new_node):
-        yield Amendment(place, _text(old_node), _text(new_node))
+    elif (old_value := plain(old_node)) != (new_value := plain(new_node)):
+        if isinstance(old_value, list) and isinstance(new_value, list):
+            removed, added = (
+                [entry for entry in entries if entry not in others]
+                for entries, others in ((old_value, new_value), (new_value, old_value))
+            )
+            old_value, new_value = (removed, added) if removed or added else (old_value, new_value)
+        yield Amendment(place, _text(old_value), _text(new_value))
 
 
-def _text(node: YamlNode) -> str:
-    return quoted(str(plain(node)), plain=True)
+def _text(value: object) -> str:
+    return quoted(str(value), plain=True) if value != [] else ""
 
 
 def amendment_text(earlier_pack: RulePack, later_pack: RulePack) -> str:

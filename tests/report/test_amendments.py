@@ -65,3 +65,17 @@ def test_versions_of_an_rfp_are_compared_with_the_packs_of_their_parts(tmp_path:
     assert "part disks: base 3 and base 4: 2 changes" in text
     with pytest.raises(InputError):
         amendments.comparison(f"{tmp_path}/rfp-1.yaml", f"{tmp_path}/old/base.yaml")
+
+
+def test_of_a_list_without_names_the_entries_that_differ_are_shown(tmp_path: Path) -> None:
+    amendment_lines(tmp_path)
+    conditions = "requires: [{{holds: rate > 1, clause: '1'}}, {{of: [rate > 2, score > {limit}], clause: '2'}}]\n"
+    for version, limit in ((1, 3), (2, 4)):
+        text = RFP.format(version=1, pack="old") + conditions.format(limit=limit)
+        (tmp_path / f"rfp-{version}.yaml").write_text(text)
+    text = amendments.comparison(f"{tmp_path}/rfp-1.yaml", f"{tmp_path}/rfp-2.yaml")
+    assert (
+        "offer 1 and offer 1: 1 change\n"
+        "  requires: [{'of': ['rate > 2', 'score > 3'], 'clause': '2'}], "
+        "now [{'of': ['rate > 2', 'score > 4'], 'clause': '2'}]\n"
+    ) in text
