@@ -16,9 +16,10 @@ SANDBOX_NEEDS := slurmctld:slurmctld slurmd:slurmd munged:munge unshare:util-lin
                  hostname:hostname
 STORAGE_NEEDS := glusterfsd:glusterfs-server glusterfs:glusterfs-client nsenter:util-linux
 RUN_NEEDS     := mpirun:openmpi-bin srun:slurm-client
-TEST_NEEDS    := $(SANDBOX_NEEDS) git:git patch:patch ssh-keygen:openssh-client slurmdbd:slurmdbd \
+CLUSTER_NEEDS := hpcc:hpcc pw.x:quantum-espresso /usr/share/espresso/pseudo/Si.pz-vbc.UPF:quantum-espresso-data lmp:lammps fio:fio
+TEST_NEEDS    := $(SANDBOX_NEEDS) $(CLUSTER_NEEDS) git:git patch:patch ssh-keygen:openssh-client slurmdbd:slurmdbd \
                  mariadbd:mariadb-server-core mariadb:mariadb-client-core zsh:zsh fish:fish chromium:chromium \
-                 pdftotext:poppler-utils fio:fio openssl:openssl valgrind/callgrind.h:valgrind \
+                 pdftotext:poppler-utils openssl:openssl valgrind/callgrind.h:valgrind \
                  $(STORAGE_NEEDS) ch-run:charliecloud-runtime slurm/spank.h:libslurm-dev ?mkfs.ext4:e2fsprogs /usr/share/lmod/lmod/libexec/lmod:lmod tclsh:tcl
 
 # MPI refuses root unless it is told twice.
@@ -42,7 +43,7 @@ SLURM_PLUGINS ?= /usr/lib/*/slurm* /usr/lib64/slurm* /usr/lib/slurm* /usr/local/
 PMIX    = $(shell ls $(addsuffix /mpi_pmix*.so,$(SLURM_PLUGINS)) 2>/dev/null)
 EXAMPLE = $(or $(RFP),docs/examples/crossroads-$(if $(STORAGE),gluster,$(if $(PMIX),rehearsal,mpirun)).yaml)
 
-run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers; STORAGE=gluster: its nodes with a network file system; RFP=docs/examples/rfp/response.yaml: a whole RFP
+run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers; STORAGE=gluster: its nodes with a network file system; RFP=docs/examples/cluster/response.yaml: a whole RFP
 	$(BIN)/campaign run --sandbox $(if $(STORAGE),--storage $(STORAGE)) $(EXAMPLE)
 
 # The tests compiled with their assertions are kept: otherwise each process would do that again, which takes it seconds.
@@ -115,7 +116,7 @@ build-needs:
 
 # Where a Slurm answers, none is started here.
 run-needs:
-	$(needs) $(RUN_NEEDS) $(if $(shell timeout 10 sinfo >/dev/null 2>&1 && echo there),,$(SANDBOX_NEEDS) $(if $(STORAGE),$(STORAGE_NEEDS))) $(if $(RFP),hpcc:hpcc)
+	$(needs) $(RUN_NEEDS) $(if $(shell timeout 10 sinfo >/dev/null 2>&1 && echo there),,$(SANDBOX_NEEDS) $(if $(STORAGE),$(STORAGE_NEEDS))) $(if $(RFP),$(if $(findstring cluster,$(RFP)),$(CLUSTER_NEEDS),hpcc:hpcc))
 
 test-needs:
 	$(needs) $(RUN_NEEDS) $(TEST_NEEDS) $(CURDIR)/$(VENV)/modules/usr/share/modules:environment-modules@$(CURDIR)/$(VENV)/modules
