@@ -95,6 +95,16 @@ def resources(slurm: Values) -> None:
             slurm.problem(f"found {option} and slurm.gres; allowed: one of them", "directives", index)
 
 
+def sources(source: Values, pack: RulePack) -> None:
+    """Check that several sources are those of the pack, and that one source is not given among them."""
+    for name, _ in source["trees"] or ():
+        source.require(name, [name for name, _ in pack.sources], "trees", name)
+    for key in ("pristine", "version", "sha256", "modified") if pack.sources else ():
+        if source[key]:
+            names = ", ".join(name for name, _ in pack.sources)
+            source.problem(f"rule pack {pack.id} has several sources ({names}); give each under source.trees", key)
+
+
 def builds(source: Values, pack: RulePack) -> None:
     for name, _ in source["builds"] or ():
         source.require(name, [program.id for program in pack.programs], "builds", name)

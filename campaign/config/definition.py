@@ -146,6 +146,7 @@ def load(path: Path | str, part: str = "") -> tuple[Campaign, RulePack]:
             check.benchmark(benchmark, pack)
         if values["source"]:
             check.builds(values["source"], pack)
+            check.sources(values["source"], pack)
         if pack.builds or not values["build"]:
             values.require(values["build"], [category.id for category in pack.builds], "build")
         else:

@@ -236,8 +236,8 @@ REPETITIONS = record(Sequential)
 
 
 @dataclass(frozen=True, slots=True)
-class SourceTrees:
-    """Where the benchmark's source is, as written in the file; "" for what it does not say."""
+class SourceTree:
+    """A source as published and as built, as written in the file; "" for what it does not say."""
 
     pristine: str = key(
         values.TREE, "the benchmark's source as published; a path is relative to the campaign file's directory", ""
@@ -251,6 +251,12 @@ class SourceTrees:
     modified: str = key(
         values.TREE, "the modified source that was built", "", says_default="the built-in benchmark's own source"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTrees(SourceTree):
+    """Where the benchmark's source is, and how it was built."""
+
     patch: str = key(
         values.PATH,
         "the patch submitted with the results",
@@ -262,6 +268,21 @@ class SourceTrees:
         MapOf(_PROGRAM, _BUILD),
         "the same for programs of a pack with `phases` that were built otherwise than `build` says",
     )
+
+    trees: tuple[tuple[str, SourceTree], ...] = key(
+        MapOf(kinds.ID, record(SourceTree)),
+        "of a pack with `sources`: `pristine`, `version`, `sha256` and `modified` of each, by its name there",
+    )
+
+    @property
+    def parts(self) -> dict[str, SourceTree]:
+        """Each source by its name in the pack, which is "" for the only one."""
+        return dict(self.trees) or {"": self}
+
+    def names(self, key: str) -> str:
+        """The names of the published (`pristine`) or built (`modified`) sources; "" unless all are given."""
+        texts = [getattr(part, key) for part in self.parts.values()]
+        return ", ".join(texts) if all(texts) else ""
 
     def build_of(self, program: str) -> BuildNotes:
         return dict(self.builds).get(program, self.build)

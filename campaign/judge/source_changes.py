@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 
+from campaign.config.format import SourceTree
 from campaign.config.rules.builds import BUILDING, FORBIDDEN, UNKNOWN
+from campaign.config.rules.entries import Pin
 from campaign.core.findings import ChangeClass, Finding
 from campaign.core.units import listing, plural
 from campaign.judge.binaries import binary_sha256, finished_cases
 from campaign.judge.findings import BUILTIN, left_to_buyer, note, to_explain, unchecked, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
-from campaign.results.source.facts import TreeComparison
+from campaign.results.source.facts import Described, Published, TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; further ones are only counted
 
@@ -24,13 +26,13 @@ MOST_FLAGS = 50  # findings of SRC-03; further ones are only counted
     remedy="build the source that the rules name, and give its version and SHA-256 under source in the campaign file",
 )
 def check_version(submission: Submission) -> Iterator[Finding]:
-    """The hash of the published source is that of campaign file and pack, its version the pack's; the output has that
+    """The hash of each published source is that of campaign file and pack, its version the pack's; the output has that
     version, or what the pack says that it prints. Where the binary was built from the compared source, the buyer
     decides on another one in the output. Use of the built-in benchmark is noted; another program in its place is a
     violation.
     """
-    pin, source = submission.pack.source, submission.campaign.source
-    builtin = not submission.campaign.benchmark.external
+    pins, parts = submission.pack.pins, submission.campaign.source.parts
+    builtin, pin = not submission.campaign.benchmark.external, next(iter(pins.values()))
     if builtin and pin.program:
         programs = sorted(
             {
@@ -59,13 +61,29 @@ def check_version(submission: Submission) -> Iterator[Finding]:
         if not builtin:
             yield unchecked(submission.sources.problem)
         return
-    pristine = comparison.pristine
-    hashes = {pristine.hash, pristine.archive_sha256} - {""}
-    archive = f", archive {pristine.archive_sha256}" if pristine.archive_sha256 else ""
-    identity = f"tree {pristine.hash}{archive}"
-    if source.sha256 and source.sha256 not in hashes:
+    for name, required_source in pins.items():
+        if name in comparison.published and name in parts:
+            yield from _check_published(comparison.published[name], parts[name], required_source, builtin)
+        else:
+            yield unchecked("source {name} of the rules was not compared; give it under source.trees", name=name)
+    if not builtin and (first := next(iter(pins))) in comparison.published:
+        yield from _check_executed_version(submission, comparison, comparison.published[first])
+
+
+def _hashes(tree: Described) -> set[str]:
+    return {tree.hash, tree.archive_sha256} - {""}
+
+
+def _check_published(published: Published, source: SourceTree, pin: Pin, builtin: bool) -> Iterator[Finding]:
+    """`source`: what the campaign file says of it; `pin`: what the rules do. Values of several sources begin with their
+    names.
+    """
+    name, tree = f"{published.name}: " if published.name else "", published.tree
+    archive = f", archive {tree.archive_sha256}" if tree.archive_sha256 else ""
+    identity = f"{name}tree {tree.hash}{archive}"
+    if source.sha256 and source.sha256 not in _hashes(tree):
         yield violation("the published source does not match source.sha256", source.sha256, identity)
-    if pin.sha256 and not builtin and not hashes.intersection(pin.sha256):
+    if pin.sha256 and not builtin and not _hashes(tree).intersection(pin.sha256):
         yield violation("the published source is not the one that the RFP provides", " or ".join(pin.sha256), identity)
     if not source.sha256 and not pin.sha256:
         yield unchecked(
@@ -73,29 +91,32 @@ def check_version(submission: Submission) -> Iterator[Finding]:
             found=identity,
             remedy=f"add source.sha256: {identity}",
         )
-    if not builtin:
-        yield from _check_version_texts(submission, comparison, hashes)
-
-
-def _check_version_texts(submission: Submission, comparison: TreeComparison, hashes: Set[str]) -> Iterator[Finding]:
-    """`hashes`: those of the published source."""
-    pin, source = submission.pack.source, submission.campaign.source
-    required_version, stated = pin.version, source.version
-    if required_version and not stated:
+    if builtin:
+        return
+    if pin.version and not source.version:
         yield unchecked(
             "source.version is missing; the RFP requires {version}",
-            version=required_version,
+            version=f"{name}{pin.version}",
             remedy="add source.version to the campaign file",
         )
-    elif required_version and stated != required_version:
-        yield violation("the published source is not the version that the RFP requires", required_version, stated)
-    if stated and not comparison.names_version:
+    elif pin.version and source.version != pin.version:
+        stated = f"{name}{source.version}"
+        yield violation("the published source is not the version that the RFP requires", pin.version, stated)
+    if source.version and not published.names_version:
         yield to_explain(
             "no file of the published source states its version",
-            stated,
+            f"{name}{source.version}",
             "none",
             remedy="explain in the campaign file how the version is known",
         )
+
+
+def _check_executed_version(
+    submission: Submission, comparison: TreeComparison, published: Published
+) -> Iterator[Finding]:
+    """What programs call themselves, by the rules' first source."""
+    pin, source = submission.pack.pins[published.name], submission.campaign.source.parts[published.name]
+    required_version, stated = pin.version, source.version
     programs = sorted({result.observation.program for result in submission.results if result.observation.program})
     allowed_versions = [required_version, *pin.prints]
     other_programs = [
@@ -109,9 +130,9 @@ def _check_version_texts(submission: Submission, comparison: TreeComparison, has
     }
     is_external = not any(program.startswith(BUILTIN) for program in other_programs)
     is_compared = (
-        is_external and built == {comparison.modified.hash} and stated == required_version and comparison.names_version
+        is_external and built == {comparison.modified.hash} and stated == required_version and published.names_version
     )
-    if other_programs and is_compared and hashes & {source.sha256, *pin.sha256}:
+    if other_programs and is_compared and _hashes(published.tree) & {source.sha256, *pin.sha256}:
         text = "the executed program calls itself another version than the compared source that it was built from"
         yield left_to_buyer(text, required_version, ", ".join(other_programs))
     elif other_programs:

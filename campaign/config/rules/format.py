@@ -213,6 +213,10 @@ SCHEMA = KeyedMap(
         "energy and peak power of each run are required (RUN-10)",
     ),
     source=Field(record(entries.Pin), "the source that the results must come from (SRC-01)"),
+    sources=Field(
+        MapOf(kinds.ID, record(entries.Pin)),
+        "in place of `source`: several by name, first that of the program that runs, then such as its library's",
+    ),
     builds=Field(
         ListOf(record(BuildCategory), most=10, apart="id"),
         "categories of builds, of which a campaign file chooses one (`build`); the first one is the default",

@@ -41,6 +41,7 @@ class RulePack:
     parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # by rule and name: other than the defaults
     texts: dict[str, str] = field(default_factory=dict)  # rule -> its requirement in this RFP
     source: entries.Pin = entries.Pin()
+    sources: tuple[tuple[str, entries.Pin], ...] = ()  # in its place, by name
     builds: tuple[BuildCategory, ...] = ()
     energy: entries.EnergyDemand = field(default_factory=entries.EnergyDemand)
     notes: tuple[entries.Note, ...] = ()
@@ -63,6 +64,11 @@ class RulePack:
     values_by_run: tuple[
         tuple[str, str, str], ...
     ] = ()  # once settled: variable, glob over target/launch/files, its value
+
+    @property
+    def pins(self) -> dict[str, entries.Pin]:
+        """What the results must come from, by the name of each source; that of the only one is ""."""
+        return dict(self.sources) or {"": self.source}
 
     @property
     def outputs(self) -> dict[str, OutputFormat]:

@@ -231,6 +231,8 @@ def _launched_phases(pack: Values) -> list[str]:
 def check_demands(pack: Values) -> None:
     """Report mistakes in what a pack demands: requirements, references, environment, energy and builds."""
     _check_requirements(pack)
+    if pack["sources"] and pack["source"] and any(pack["source"].values()):
+        pack.problem("found `source` beside `sources`; keep one of them", "source")
     for entry in pack.entries("references"):
         _check_reference(entry, [*GEOMETRY, *sizes(pack)])
     _check_environment(pack)

@@ -137,10 +137,14 @@ def compare(
         tuple(_change(difference) for difference in differences),
         hashlib.sha256(patch).hexdigest(),
         tree_hash(diff.apply_patch(patch, pristine.entries)),
-        bool(version) and any(version.encode() in entry.data for entry in pristine.entries.values()),
+        contains_version(pristine, version),
         supplied_patch,
     )
     return comparison, patch
+
+
+def contains_version(tree: Tree, version: str) -> bool:
+    return bool(version) and any(version.encode() in entry.data for entry in tree.entries.values())
 
 
 def describe(tree: Tree) -> Described:

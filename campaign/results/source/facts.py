@@ -78,6 +78,15 @@ class Supplied:
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """A published source. `names_version`: whether a file of it contains the version that the campaign file names."""
+
+    name: str
+    tree: Described
+    names_version: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TreeComparison:
     pristine: Described
     modified: Described
@@ -86,6 +95,13 @@ class TreeComparison:
     applied: str  # hash of the pristine tree with the patch applied
     names_version: bool  # whether a pristine file contains the version that the campaign file names
     supplied: Supplied | None = None
+    parts: tuple[Published, ...] = ()  # of several sources, each of which is a directory of both trees
+
+    @property
+    def published(self) -> dict[str, Published]:
+        """Each published source by its name, that of the only one by ""."""
+        parts = self.parts or (Published("", self.pristine, self.names_version),)
+        return {part.name: part for part in parts}
 
     @property
     def flags(self) -> tuple[FlaggedHunk, ...]:

@@ -42,20 +42,19 @@ def compare(campaign: Campaign) -> tuple[facts.Sources, bytes]:
     """
     source, base = campaign.source, campaign.path.parent
     builtin = not campaign.benchmark.external
-    if not source.pristine:
+    if not source.names("pristine"):
         built = "the built-in benchmark's" if builtin else "the benchmark's"
         problem = (
             f"the campaign file does not name the published source (source.pristine), with which {built} is compared"
         )
         return facts.Sources(problem=problem), b""
-    if not source.modified and not builtin:
+    if not source.names("modified") and not builtin:
         problem = "source.modified is not set; add the source that the benchmark was built from"
         return facts.Sources(problem=problem), b""
-    with _naming_key("source.pristine"):
-        pristine = trees.read(source.pristine, base)
-    if source.modified:
-        with _naming_key("source.modified"):
-            modified = trees.read(source.modified, base)
+    published = _trees(source, base, "pristine")
+    pristine = trees.joined(published)
+    if source.names("modified"):
+        modified = trees.joined(_trees(source, base, "modified"))
     else:
         # A release or a revision of the whole project contains it in a subdirectory.
         pristine = trees.without_directories(trees.subtree(pristine, resources.BENCHMARK.name), BUILDS)
@@ -63,7 +62,20 @@ def compare(campaign: Campaign) -> tuple[facts.Sources, bytes]:
     with _naming_key("source.patch"):
         supplied = (source.patch, untrusted.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
     comparison, patch = classify.compare(pristine, modified, source.version, supplied)
-    return facts.Sources(comparison, ""), patch
+    parts = tuple(
+        facts.Published(name, classify.describe(tree), classify.contains_version(tree, source.parts[name].version))
+        for name, tree in published.items()
+    )
+    return facts.Sources(replace(comparison, parts=parts if source.trees else ()), ""), patch
+
+
+def _trees(source: SourceTrees, base: Path, key: str) -> dict[str, trees.Tree]:
+    """The published (`pristine`) or the built (`modified`) tree of each source, by its name."""
+    trees_by_name = {}
+    for name, part in source.parts.items():
+        with _naming_key(f"source.trees.{name}.{key}" if name else f"source.{key}"):
+            trees_by_name[name] = trees.read(getattr(part, key), base)
+    return trees_by_name
 
 
 @contextmanager
@@ -112,7 +124,7 @@ def _external_build(campaign: Campaign, at: Place, program: Path) -> facts.Build
         flags=notes.flags,
         libraries=notes.libraries,
         source_tree=_built_tree(source, base),
-        version=source.version,
+        version=next(iter(source.parts.values())).version,
         log=notes.log,
         log_sha256=log,
     )
@@ -138,13 +150,11 @@ def _own_build() -> facts.Build | None:
 
 def _built_tree(source: SourceTrees, base: Path) -> str:
     """The hash of the tree as it is now, with which later ones are compared."""
-    if not source.modified:
+    if not source.names("modified"):
         return ""
-    with _naming_key("source.modified"):
-        modified = trees.read(source.modified, base)
-    if source.pristine:
-        with _naming_key("source.pristine"):
-            modified = trees.without_products(modified, trees.read(source.pristine, base))
+    modified = trees.joined(_trees(source, base, "modified"))
+    if source.names("pristine"):
+        modified = trees.without_products(modified, trees.joined(_trees(source, base, "pristine")))
     return modified.hash
 
 
@@ -167,8 +177,8 @@ def compare_and_store(campaign: Campaign, paths: Paths, category: BuildCategory 
         kept_comparison, source = recorded_sources(paths).comparison, campaign.source
         is_same = (
             kept_comparison
-            and kept_comparison.pristine.name == source.pristine
-            and source.modified in ("", kept_comparison.modified.name)
+            and kept_comparison.pristine.name == source.names("pristine")
+            and source.names("modified") in ("", kept_comparison.modified.name)
         )
         stored = (
             (facts.Sources(kept_comparison, ""), stored_patch(paths))
@@ -368,7 +378,8 @@ def parts(sources: facts.Sources, category: BuildCategory | None = None) -> Iter
         yield Section("Source", f"Sources not compared: {sources.problem}.")
     else:
         trees = (("Published", comparison.pristine), ("Built", comparison.modified))
-        rows = [(f"{name}: {tree_text(tree)}",) for name, tree in trees]
+        named_trees = [*trees, *((f"Published {part.name}", part.tree) for part in comparison.parts)]
+        rows = [(f"{name}: {tree_text(tree)}",) for name, tree in named_trees]
         sentences = (verdict(comparison), reproduction_text(comparison), *supplied(comparison))
         yield Section("Source", " ".join(sentences), sequence_columns("Trees"), rows)
         ignored = [(name, item.path, item.why, item.sha256) for name, tree in trees for item in tree.ignored]

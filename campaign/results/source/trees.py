@@ -105,6 +105,17 @@ def subtree(tree: Tree, directory: str) -> Tree:
     return replace(tree, entries=entries, ignored=ignored) if entries else tree
 
 
+def joined(trees: Mapping[str, Tree]) -> Tree:
+    """Several trees as one, in which each is a directory of its name; the only one as it is."""
+    if len(trees) == 1:
+        return next(iter(trees.values()))
+    items: list[Item] = []
+    for name, tree in trees.items():
+        items += [replace(entry, path=f"{name}/{path}") for path, entry in tree.entries.items()]
+        items += [replace(ignored, path=f"{name}/{ignored.path}") for ignored in tree.ignored]
+    return _build_tree(", ".join(tree.name for tree in trees.values()), items)
+
+
 def without_products(tree: Tree, other: Tree) -> Tree:
     """A tree without compiled files that the other one does not have."""
     entries_kept = dict(tree.entries)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.format import Benchmark, SourceTrees
+from campaign.config.format import Benchmark, SourceTree, SourceTrees
 from campaign.config.rules.builds import BuildCategory, BuildFlags
 from campaign.config.rules.entries import Pin
 from campaign.core.findings import ChangeClass, Severity
@@ -18,7 +18,7 @@ from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value, Witness
 from campaign.results.source import classify
-from campaign.results.source.facts import Build, OwnSource, Sources, TreeComparison
+from campaign.results.source.facts import Build, Described, OwnSource, Published, Sources, TreeComparison
 from campaign.results.source.trees import PLAIN, Tree, TreeEntry
 from tests.judge.cases import Example, broken, compliant, disclosed, of_buyer, unchecked
 from tests.judge.cases.submissions import good_submission
@@ -66,6 +66,27 @@ def sourced(
     pack = replace(submission.pack, source=Pin("mdtest", "1.8.4"))
     sources = Sources(comparison, builds=builds, patch_sha256=comparison.patch_sha256)
     return replace(submission, campaign=campaign, pack=pack, sources=sources)
+
+
+LIBRARY = Published("lib", Described("lib-2.0.tar.gz", "5" * 64, 3, "34" * 32, "", ()), names_version=True)
+
+
+def of_two_sources(library: Published | None = LIBRARY, **stated: str) -> Submission:
+    """A benchmark of a program and a library, which the rules name both; `stated`: of the library."""
+    submission = sourced()
+    assert submission.sources.comparison is not None
+    program = Published("app", submission.sources.comparison.pristine, names_version=True)
+    comparison = replace(submission.sources.comparison, parts=(program, *([library] if library else [])))
+    of_app = SourceTree("mdtest-1.8.4.tar.gz", "1.8.4", "12" * 32, "built")
+    of_library = replace(SourceTree("lib-2.0.tar.gz", "2.0", "34" * 32, "built-lib"), **stated)
+    source = replace(SourceTrees(), trees=(("app", of_app), ("lib", of_library)))
+    pins = (("app", submission.pack.source), ("lib", Pin("Library", "2.0", sha256=("34" * 32,))))
+    return replace(
+        submission,
+        campaign=replace(submission.campaign, source=source),
+        pack=replace(submission.pack, source=Pin(), sources=pins),
+        sources=replace(submission.sources, comparison=comparison),
+    )
 
 
 def without_changes() -> Submission:
@@ -303,6 +324,22 @@ EXAMPLES: list[Example] = [
         "99" * 32,
         FOUND,
     ),
+    compliant("SRC-01", "a program and its library", of_two_sources()),
+    broken(
+        "SRC-01",
+        "the published source is not the version that the RFP requires",
+        of_two_sources(version="1.0"),
+        "2.0",
+        "lib: 1.0",
+    ),
+    broken(
+        "SRC-01",
+        "the published source is not the one that the RFP provides",
+        of_two_sources(replace(LIBRARY, tree=replace(LIBRARY.tree, archive_sha256="")), sha256=""),
+        "34" * 32,
+        f"lib: tree {'5' * 64}",
+    ),
+    unchecked("SRC-01", "the library was not compared", of_two_sources(None)),
     broken(
         "SRC-01",
         "the published source is not the one that the RFP provides",

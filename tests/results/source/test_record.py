@@ -78,6 +78,80 @@ def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
     assert b"+\tmpicc -O2\n" in patch
 
 
+PACK = """\
+id: two
+version: 1
+extends: crossroads-mdtest
+without: [source]
+sources: {app: {program: mdtest, version: 1.8.4}, lib: {program: Library, version: "2.0"}}
+"""
+TREES = """\
+source:
+  trees:
+    app: {pristine: pristine, version: 1.8.4, modified: modified}
+    lib: {pristine: lib, version: "2.0", modified: own-lib}
+"""
+
+
+@pytest.fixture
+def two_sources(file: Path) -> Path:
+    """A campaign file of a pack whose benchmark is built of two sources, of which the library was changed."""
+    (file.parent / "two.yaml").write_text(PACK)
+    source_trees.write(file.parent / "lib", tree(lib_c=b"/* 2.0 */ int f(void);\n"))
+    source_trees.write(file.parent / "own-lib", tree(lib_c=b"/* 2.0 */ int f(int);\n"))
+    external = EXTERNAL.partition("source:")[0]
+    file.write_text(FILE.replace("crossroads-mdtest", "./two.yaml") + external + TREES)
+    return file
+
+
+def test_several_sources_are_compared_as_directories_of_one_tree(two_sources: Path) -> None:
+    sources, patch = modifications.compare(load_campaign(two_sources))
+    comparison = sources.comparison
+    assert comparison
+    assert comparison.reproduced
+    assert [change.path for change in comparison.changes] == ["app/Makefile", "lib/lib.c"]
+    assert b"--- a/lib/lib.c\n+++ b/lib/lib.c\n" in patch
+    assert {name: (part.tree.hash, part.names_version) for name, part in comparison.published.items()} == {
+        "app": (PRISTINE.hash, True),
+        "lib": (tree(lib_c=b"/* 2.0 */ int f(void);\n").hash, True),
+    }
+    text = modifications.text(sources)
+    assert "Published app: pristine, 2 files" in text
+    assert "Published lib: lib, 1 files" in text
+
+
+def test_several_sources_are_kept_with_the_results(two_sources: Path) -> None:
+    campaign = load_campaign(two_sources)
+    modifications.store_sources(paths(two_sources), *modifications.compare(campaign))
+    shutil.rmtree(two_sources.parent / "own-lib")
+    assert "source.trees.lib.modified: " in modifications.compare_and_store(campaign, paths(two_sources))
+    kept = modifications.recorded_sources(paths(two_sources)).comparison
+    assert kept
+    assert [*kept.published] == ["app", "lib"]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (("    lib:", "    bli:"), r"source\.trees\.bli: found bli; allowed: app, lib"),
+        (
+            ("source:\n", "source:\n  pristine: x\n"),
+            r"source\.pristine: rule pack two has several sources \(app, lib\)",
+        ),
+    ],
+)
+def test_several_sources_are_those_of_the_pack(two_sources: Path, change: tuple[str, str], problem: str) -> None:
+    two_sources.write_text(two_sources.read_text().replace(*change))
+    with pytest.raises(InputError, match=problem):
+        load_campaign(two_sources)
+
+
+def test_a_pack_has_either_one_source_or_several(two_sources: Path) -> None:
+    (two_sources.parent / "two.yaml").write_text(PACK.replace("without: [source]\n", ""))
+    with pytest.raises(InputError, match="found `source` beside `sources`; keep one of them"):
+        load_campaign(two_sources)
+
+
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
