@@ -55,6 +55,7 @@ USERS = {
     "tabulate": {"results.source", "report.printing", "cli.completion"},
     "argcomplete": {"cli.completion"},
     "rich": {"cli.progress"},
+    "pandas": {"cli.python"},
     "xlsxwriter": {"report.workbook"},
     "openpyxl": {"report.foreign"},
     "lxml": {"report.foreign"},

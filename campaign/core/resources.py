@@ -23,7 +23,7 @@ _TOP = _DATA if INSTALLED else _PACKAGE.parent
 PACKS = _TOP / "rules"
 TEMPLATES = _TOP / "templates"
 SCHEMAS = _TOP / "docs" / "schema"  # campaign-file.json, rule-pack.json
-BENCHMARK = _TOP / "bench-src"  # the source of the built-in benchmark
+BENCHMARK: Path = _TOP / "bench-src"  # the source of the built-in benchmark
 
 
 def binaries() -> Path:

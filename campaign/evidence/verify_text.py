@@ -47,7 +47,8 @@ def as_json(bundle: VerifiedBundle) -> dict[str, Any]:
     """The output of `verify --json`: that of the parts, with what they are together."""
     parts = {part: part_json(verified) for part, verified in bundle.parts.items()}
     if not bundle.is_response:
-        return next(iter(parts.values()))
+        only_part = next(iter(parts.values()))
+        return only_part | {"decision": asdict(bundle.decision), "exit_status": bundle.exit_status}
     return {
         "format": 1,
         "bundle": bundle.name,

@@ -210,6 +210,8 @@ VERIFIED = record(
         "bundle": TEXT,
         "verdict_sentence": TEXT,
         "conclusion": CONCLUSION,
+        "decision": DECISION,
+        "exit_status": COUNT,
         "valid": with_meaning(FLAG, "true only with exit status 0"),
         "intact": with_meaning(FLAG, "unaltered, and its tables follow from its logs"),
         "files": COUNT,
