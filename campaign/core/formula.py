@@ -26,7 +26,7 @@ ALLOWED = (
     "names and numbers with + - * / ^ and parentheses, 5% for 0.05, abs, sqrt, log, log2, exp, floor, ceil, round, and "
     "of two or more min, max, range, sum, mean, median, geomean, harmean, sd (standard deviation), cv (as a share of "
     "the mean), count, distinct (how many differ), trimmed_mean (without the lowest and the highest), step and "
-    "factor (the largest difference and ratio of neighbours)"
+    "factor (the largest difference and ratio of neighbours), gain (the last as a multiple of the best before it)"
 )
 TEXT_SIGNS = ("==", "in", "matches")
 SIGNS = '>=, <=, ==, < or > between them; a text may also be `in ["a", "b"]`, or `matches "pattern"` as a whole'
@@ -54,6 +54,7 @@ _OF_SEVERAL: Mapping[str, Callable[[Sequence[Any]], float]] = {
     "trimmed_mean": _trimmed_mean,
     "step": lambda values: max(after - before for before, after in pairwise(sorted(values))),
     "factor": lambda values: max(after / before for before, after in pairwise(sorted(values))),
+    "gain": lambda values: values[-1] / max(values[:-1], default=math.nan),
 }  # fmt: skip
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")  # not the e of 1e-6
 _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {

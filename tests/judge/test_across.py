@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from campaign.config.format import Declined
-from campaign.config.rules.entries import Operation
+from campaign.config.rules.entries import Operation, Requirement
 from campaign.core.findings import Finding, Severity
-from campaign.core.runs import State, Status
+from campaign.core.runs import Geometry, State, Status
 from campaign.judge.completeness import check_traces
+from campaign.judge.engine import judge_campaign
 from campaign.judge.numbers import check_repetitions, check_variation
 from campaign.judge.rows import with_findings
 from campaign.report import notes
@@ -107,6 +108,38 @@ def test_a_number_is_computed_from_those_of_a_series_in_the_line_of_its_last_mem
     of_series.add("max.unique", (600.0, 1.0, 1.0))
     row = of_series.row("max/unique/ratio")
     assert (row.value, row.origin) == (700.0, "scratch.max.unique.r1/1")
+
+
+@pytest.mark.parametrize(("last_rate", "violated"), [(720.0, False), (500.0, False), (800.0, True)])
+def test_a_series_ends_only_where_more_nodes_make_it_no_faster(last_rate: float, violated: bool) -> None:
+    gain = Operation("gain", "Gain", "x", formula="gain(create over scale)", launch=("scale-4",))
+    counts = {f"scale-{nodes}": Geometry(nodes, 8 * nodes) for nodes in (1, 2, 4)}
+    pack = builders.pack(
+        launch=tuple(replace(builders.pack().launch[1], id=launch) for launch in counts),
+        operations=(*builders.pack().operations, gain),
+        series={"scale": tuple(counts)},
+        requires=(Requirement("gain <= 1.05", "9"),),
+        checks={"RES-02": "9"},
+    )
+    of_series = Results(campaign=builders.campaign(launch=counts), pack=pack)
+    for launch, rate in zip(counts, (300.0, 700.0, last_rate), strict=True):
+        of_series.add(f"{launch}.unique", (rate, 1.0, 1.0))
+    findings = [finding for finding in judge_campaign(of_series.submission()).findings if finding.rule == "RES-02"]
+    assert [(finding.severity, finding.subject) for finding in findings] == (
+        [("E", "scratch/scale-4/unique/gain")] if violated else []
+    )
+
+
+def test_the_best_of_several_variants_is_named_by_its_line_with_how_many_were_tried() -> None:
+    best = Operation("best", "Best", "x", formula="max(create over files)", files=("onefile",))
+    tried = Operation("tried", "Tried", "1", formula="count(create over files)", files=("onefile",))
+    share = Operation("share", "Of the best", "x", formula="create / max(create over files)")
+    variants = Results(pack=builders.pack(operations=(*builders.pack().operations, best, tried, share)))
+    for files, rate in {"shared": 200.0, "unique": 600.0, "onefile": 300.0}.items():
+        variants.add(f"node.{files}", (rate, 1.0, 1.0))
+    assert (variants.row("node/onefile/best").value, variants.row("node/onefile/tried").value) == (600.0, 3)
+    shares = {files: variants.row(f"node/{files}/share").value for files in ("shared", "unique", "onefile")}
+    assert [files for files, value in shares.items() if value == 1] == ["unique"]
 
 
 def test_a_repetition_that_is_not_valid_is_left_out() -> None:
