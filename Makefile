@@ -20,7 +20,7 @@ CLUSTER_NEEDS := hpcc:hpcc pw.x:quantum-espresso /usr/share/espresso/pseudo/Si.p
 TEST_NEEDS    := $(SANDBOX_NEEDS) $(CLUSTER_NEEDS) git:git patch:patch ssh-keygen:openssh-client slurmdbd:slurmdbd \
                  mariadbd:mariadb-server-core mariadb:mariadb-client-core zsh:zsh fish:fish chromium:chromium \
                  pdftotext:poppler-utils openssl:openssl valgrind/callgrind.h:valgrind \
-                 $(STORAGE_NEEDS) ch-run:charliecloud-runtime slurm/spank.h:libslurm-dev ?mkfs.ext4:e2fsprogs /usr/share/lmod/lmod/libexec/lmod:lmod tclsh:tcl
+                 $(STORAGE_NEEDS) ch-run:charliecloud-runtime musl-gcc:musl-tools slurm/spank.h:libslurm-dev ?mkfs.ext4:e2fsprogs /usr/share/lmod/lmod/libexec/lmod:lmod tclsh:tcl
 
 # MPI refuses root unless it is told twice.
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
@@ -72,8 +72,8 @@ soak: test-setup ## property tests with new examples, one campaign under some hu
 	$(BIN)/python -m tests.soak
 	$(BIN)/python -m tests.hostile
 
-fresh: setup ## the first `make run` in new roots of Debian 12 and 13: all results at once; as root, minutes; RELEASES="trixie sid"
-	$(needs) mmdebstrap:mmdebstrap unshare:util-linux git:git
+fresh: setup ## the first `make run` in new roots of Debian 12 and 13, all results at once (RELEASES="trixie sid"); the C unit tests for aarch64; as root, minutes
+	$(needs) mmdebstrap:mmdebstrap unshare:util-linux git:git aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu qemu-aarch64-static:qemu-user-static
 	$(BIN)/python -m tests.fresh
 
 docs: setup ## the generated parts of docs/ and of README.md

@@ -96,7 +96,7 @@ inputs() { # path and SHA-256 of what was read from elsewhere than the sources, 
         "$PWD"/* | "${RECORD_WITNESS%/*}"/*) ;;
         *) [ ! -f "$path" ] || printf '%s\n' "$path" ;;
         esac
-    done | xargs -r -d '\n' "$RECORD_WITNESS" packages
+    done | xargs -r -d '\n' $RECORD_EMULATOR "$RECORD_WITNESS" packages
 }
 
 commit=$(revision)

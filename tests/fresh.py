@@ -1,7 +1,9 @@
-"""The first `make run` on machines that have nothing of what it installs: new roots of Debian 12 and 13.
+"""Other machines than this: the first `make run` in new roots of Debian 12 and 13, and the C unit tests for aarch64.
 
-`make fresh` runs it, on the committed state; RELEASES="trixie sid" chooses others. It needs mmdebstrap, root and a
-network, and takes some minutes for each release, of which most are the installation.
+`make fresh` runs it. The first `make run` is that of the committed state, on a machine that has nothing of what it
+installs; RELEASES="trixie sid" chooses other releases. The unit tests are cross-compiled with warnings as errors, and
+run by qemu-user. It needs mmdebstrap, root and a network, and takes some minutes for each release, of which most are
+the installation.
 """
 
 from __future__ import annotations
@@ -39,8 +41,42 @@ def first_run(release: str) -> tuple[int, str]:
         return process.returncode, process.stdout
 
 
+def run_unit_tests_for_aarch64() -> tuple[int, str]:
+    """The status and the output of `make check` with Debian's cross compiler and the Open MPI of its arm64."""
+    with tempfile.TemporaryDirectory(prefix="aarch64-") as folder:
+        root, compiler = f"{folder}/root", f"aarch64-linux-gnu-gcc --sysroot={folder}/root"
+        packages = "--include=libopenmpi-dev,libc6-dev,liburing-dev"
+        extract = ["mmdebstrap", "--quiet", "--variant=extract", "--architectures=arm64", packages, "bookworm", root]
+        subprocess.run(extract, check=True, timeout=LIMIT_S)
+        libraries = f"{root}/usr/lib/aarch64-linux-gnu"
+        wrapper = Path(folder) / "mpicc"
+        wrapper.write_text(
+            f'#!/bin/sh\nexec {compiler} -I{libraries}/openmpi/include "$@" -L{libraries}/openmpi/lib -lmpi'
+            f" -Wl,-rpath-link,{libraries} -Wl,--allow-shlib-undefined\n"
+        )
+        wrapper.chmod(0o755)
+        process = subprocess.run(
+            [
+                *("make", "-C", ROOT / "bench-src", f"MPICC={wrapper}", f"CC={compiler}", f"BUILD={folder}/build"),
+                *(f"EMULATOR=qemu-aarch64-static -L {root}", "CFLAGS=-O2 -g -std=c11 -Wall -Wextra -Werror"),
+                *("all", "check"),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LIMIT_S,
+        )
+        return process.returncode, process.stdout
+
+
 def main() -> int:
     failed = []
+    status, output = run_unit_tests_for_aarch64()
+    print(f"C unit tests for aarch64: status {status}", flush=True)
+    if status != 0:
+        failed.append("aarch64")
+        print(output, flush=True)
     for release in os.environ.get("RELEASES", RELEASES).split():
         status, output = first_run(release)
         decision = next((line.strip() for line in output.splitlines() if line.startswith("  complete ")), "no decision")

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/stat.h> /* musl's sys/stat.h has no statx before 1.2.5 */
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>

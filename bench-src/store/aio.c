@@ -32,8 +32,10 @@ static int close_slots(struct store_file *file, int count)
 
 static int open_file(struct store_file **file, const char *path, const struct store_options *options)
 {
+#ifdef __GLIBC__ /* musl starts a thread for each request by itself */
     struct aioinit settings = {.aio_threads = options->depth, .aio_num = options->depth};
     aio_init(&settings);
+#endif
     struct store_file *made;
     int error = store_fd_open(&made, sizeof *made, path, options);
     if (error != 0)

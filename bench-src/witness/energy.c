@@ -7,7 +7,6 @@
 #include "witness/text.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,11 +53,9 @@ static bool counts(const char *name)
 
 static char *read_counters(void)
 {
-    glob_t zones;
+    glob_t zones = text_paths(energy.root, "sys/class/powercap/intel-rapl:*");
     struct text found = {0};
-    char *pattern = text_of("%s/sys/class/powercap/intel-rapl:*", energy.root), *problem = NULL;
-    if (glob(pattern, 0, NULL, &zones) != 0)
-        zones = (glob_t){0};
+    char *problem = NULL;
     for (size_t i = 0; i < zones.gl_pathc; i++) {
         const char *zone = zones.gl_pathv[i], *slash = strrchr(zone, '/');
         char *name = text_line("%s/name", zone), *used = NULL, *range = NULL;
@@ -77,11 +74,10 @@ static char *read_counters(void)
     }
     globfree(&zones);
     if (found.bytes == NULL && problem == NULL)
-        problem = text_of("no counters in %s", pattern);
+        problem = text_of("no counters in %s/sys/class/powercap/intel-rapl:*", energy.root);
     char *line = problem != NULL ? text_of("problem %s", problem) : text_of("rapl%s", found.bytes);
     text_free(&found);
     free(problem);
-    free(pattern);
     return line;
 }
 

@@ -6,7 +6,6 @@
 #include "witness/say.h"
 #include "witness/text.h"
 
-#include <glob.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -102,17 +101,6 @@ static void say_count(const char *name, int count)
         say(0, name, "unknown");
 }
 
-/* The files of a pattern below the root, to be freed by globfree. */
-static glob_t matching(const char *root, const char *pattern)
-{
-    glob_t found;
-    char *path = text_of("%s/%s", root, pattern);
-    if (glob(path, GLOB_BRACE, NULL, &found) != 0)
-        found = (glob_t){0};
-    free(path);
-    return found;
-}
-
 static void say_processors(const char *root)
 {
     char *path = text_of("%s/proc/cpuinfo", root), *text = raw_text(path), *line;
@@ -127,7 +115,7 @@ static void say_processors(const char *root)
     free(text);
     free(path);
     struct text governors = {0}, mitigations = {0};
-    glob_t files = matching(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor");
+    glob_t files = text_paths(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor");
     for (size_t i = 0; i < files.gl_pathc; i++)
         if ((line = text_line("%s", files.gl_pathv[i])) != NULL) {
             if (governors.bytes == NULL || strstr(governors.bytes, line) == NULL)
@@ -140,7 +128,7 @@ static void say_processors(const char *root)
     say_file("cpu.boost", "%s/sys/devices/system/cpu/cpufreq/boost", root);
     say_file("cpu.no_turbo", "%s/sys/devices/system/cpu/intel_pstate/no_turbo", root);
     say_file("cpu.smt", "%s/sys/devices/system/cpu/smt/control", root);
-    files = matching(root, "sys/devices/system/cpu/vulnerabilities/*");
+    files = text_paths(root, "sys/devices/system/cpu/vulnerabilities/*");
     for (size_t i = 0; i < files.gl_pathc; i++)
         if ((line = text_line("%s", files.gl_pathv[i])) != NULL) {
             char *both = text_of("%s: %s", strrchr(files.gl_pathv[i], '/') + 1, line);
@@ -151,7 +139,7 @@ static void say_processors(const char *root)
     globfree(&files);
     say(0, "cpu.mitigations", "%s", mitigations.used > 0 ? mitigations.bytes : "");
     text_free(&mitigations);
-    files = matching(root, "sys/devices/system/node/node[0-9]*");
+    files = text_paths(root, "sys/devices/system/node/node[0-9]*");
     if (files.gl_pathc > 0)
         say(0, "cpu.numa_nodes", "%zu", files.gl_pathc);
     globfree(&files);
@@ -184,14 +172,14 @@ static void add_size(struct text *sizes, long long mib)
 static void say_devices(const char *root)
 {
     struct text sizes = {0};
-    glob_t found = matching(root, "sys/class/drm/card[0-9]*/device/mem_info_vram_total");
+    glob_t found = text_paths(root, "sys/class/drm/card[0-9]*/device/mem_info_vram_total");
     for (size_t i = 0; i < found.gl_pathc; i++) {
         char *line = text_line("%s", found.gl_pathv[i]);
         add_size(&sizes, line == NULL ? 0 : atoll(line) >> 20);
         free(line);
     }
     globfree(&found);
-    found = matching(root, "proc/driver/nvidia/version");
+    found = text_paths(root, "proc/driver/nvidia/version");
     if (found.gl_pathc > 0) {
         char *said = ask(ASK_S, "nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits", NULL);
         for (char *rest = said, *line; (line = text_part(&rest, '\n')) != NULL;)
@@ -226,7 +214,7 @@ static void say_adapters(const char *root)
     static const char *const of_port[][2] = {{"link_layer", ""}, {"state", ""}, {"rate", ""},
                                              {"../../fw_ver", ""}, {"../../board_id", ""}, {"../../hca_type", ""}};
     static const char *const of_net[][2] = {{"operstate", "operstate "}, {"speed", "speed "}, {"mtu", "mtu "}};
-    glob_t found = matching(root, "sys/class/infiniband/*/ports/*");
+    glob_t found = text_paths(root, "sys/class/infiniband/*/ports/*");
     for (size_t i = 0; i < found.gl_pathc; i++) {
         char *port = found.gl_pathv[i], *number = strrchr(port, '/') + 1, *device = strstr(port, "/infiniband/") + 12;
         char *fact = text_of("fabric.%.*s.%s", (int)strcspn(device, "/"), device, number);
@@ -234,14 +222,14 @@ static void say_adapters(const char *root)
         free(fact);
     }
     globfree(&found);
-    found = matching(root, "sys/class/cxi/*");
+    found = text_paths(root, "sys/class/cxi/*");
     for (size_t i = 0; i < found.gl_pathc; i++) {
         char *fact = text_of("fabric.%s", strrchr(found.gl_pathv[i], '/') + 1);
         say(0, fact, "present");
         free(fact);
     }
     globfree(&found);
-    found = matching(root, "sys/class/net/*");
+    found = text_paths(root, "sys/class/net/*");
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct stat hardware;
         char *device = text_of("%s/device", found.gl_pathv[i]), *fact = text_of("net.%s", strrchr(found.gl_pathv[i], '/') + 1);

@@ -6,7 +6,6 @@
 #include "witness/ask.h"
 #include "witness/facts.h"
 
-#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,20 +74,17 @@ static void add_keys(char *text, const char *object)
 
 static void add_of_benchmark(const char *folder)
 {
-    glob_t found;
-    char *pattern = text_of("%s/{,*/}bench.jsonl", folder);
-    if (glob(pattern, GLOB_BRACE, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            struct text lines = {0};
-            text_file(&lines, found.gl_pathv[i]);
-            if (lines.bytes != NULL) {
-                add_keys(lines.bytes, "\"objects\": {");
-                add_keys(lines.bytes, "\"loaded_later\": {");
-                text_free(&lines);
-            }
+    glob_t records = text_paths(folder, "bench.jsonl */bench.jsonl");
+    for (size_t i = 0; i < records.gl_pathc; i++) {
+        struct text lines = {0};
+        text_file(&lines, records.gl_pathv[i]);
+        if (lines.bytes != NULL) {
+            add_keys(lines.bytes, "\"objects\": {");
+            add_keys(lines.bytes, "\"loaded_later\": {");
+            text_free(&lines);
         }
-    globfree(&found);
-    free(pattern);
+    }
+    globfree(&records);
 }
 
 /* Of facts "library.NAME": "PATH SHA-256". */
@@ -133,16 +129,15 @@ static void compare_line(const char *line, const char *package, size_t name_byte
 static void look_up_dpkg(void)
 {
     static const char ending[] = ".md5sums";
-    glob_t found;
-    if (glob("/var/lib/dpkg/info/*.md5sums", 0, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            struct text text = {0};
-            const char *name = base(found.gl_pathv[i]);
-            text_file(&text, found.gl_pathv[i]);
-            for (char *rest = text.bytes, *line; (line = text_part(&rest, '\n')) != NULL;)
-                compare_line(line, name, strlen(name) - strlen(ending));
-            text_free(&text);
-        }
+    glob_t found = text_paths("", "var/lib/dpkg/info/*.md5sums");
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct text text = {0};
+        const char *name = base(found.gl_pathv[i]);
+        text_file(&text, found.gl_pathv[i]);
+        for (char *rest = text.bytes, *line; (line = text_part(&rest, '\n')) != NULL;)
+            compare_line(line, name, strlen(name) - strlen(ending));
+        text_free(&text);
+    }
     globfree(&found);
 }
 

@@ -7,7 +7,6 @@
 #include "witness/say.h"
 #include "witness/text.h"
 
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -95,10 +94,9 @@ static void say_lustre(const char *root)
         "max_rpcs_in_flight", "max_mod_rpcs_in_flight", "max_pages_per_rpc", "max_dirty_mb", "lru_max_age", "default_easize"};
     struct setting *settings = NULL;
     size_t count = 0;
-    glob_t files;
-    char *pattern = text_of("%s/{proc,sys}/fs/lustre/{version,llite/*/*,osc/*/*,mdc/*/*,ldlm/namespaces/*/*}", root);
-    if (glob(pattern, GLOB_BRACE, NULL, &files) != 0)
-        files = (glob_t){0};
+    glob_t files = text_paths(root, "proc/fs/lustre/version proc/fs/lustre/llite/*/* proc/fs/lustre/osc/*/* proc/fs/lustre/mdc/*/* "
+                                    "proc/fs/lustre/ldlm/namespaces/*/* sys/fs/lustre/version sys/fs/lustre/llite/*/* "
+                                    "sys/fs/lustre/osc/*/* sys/fs/lustre/mdc/*/* sys/fs/lustre/ldlm/namespaces/*/*");
     for (size_t i = 0; i < files.gl_pathc; i++) {
         const char *name = strrchr(files.gl_pathv[i], '/') + 1, *part = strstr(files.gl_pathv[i], "/fs/lustre/") + 11;
         for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
@@ -115,17 +113,13 @@ static void say_lustre(const char *root)
         text_free(&settings[i].values);
     }
     free(settings);
-    free(pattern);
 }
 
 /* The client's translators with their options, those of its servers among them. */
 static void say_gluster(const char *point)
 {
-    glob_t files;
+    glob_t files = text_paths(point, ".meta/graphs/active/*/type .meta/graphs/active/*/options/*");
     struct text told = {0};
-    char *pattern = text_of("%s/.meta/graphs/active/*/{type,options/*}", point);
-    if (glob(pattern, GLOB_BRACE, NULL, &files) != 0)
-        files = (glob_t){0};
     for (size_t i = 0; i < files.gl_pathc; i++) {
         const char *name = strrchr(files.gl_pathv[i], '/') + 1, *part = strstr(files.gl_pathv[i], "/active/") + 8;
         bool varies = strcmp(name, "process-uuid") == 0 || strstr(name, "version") != NULL;
@@ -139,7 +133,6 @@ static void say_gluster(const char *point)
     globfree(&files);
     say(0, "gluster.client", "%s", told.used > 0 ? told.bytes : "");
     text_free(&told);
-    free(pattern);
 }
 
 static void say_client(const char *root, const struct mounted *found)
@@ -151,13 +144,10 @@ static void say_client(const char *root, const struct mounted *found)
     else if (strcmp(found->type, "fuse.glusterfs") == 0)
         say_gluster(found->point);
     else if (strcmp(found->type, "beegfs") == 0) {
-        glob_t files;
-        char *pattern = text_of("%s/proc/fs/beegfs/*/config", root);
-        if (glob(pattern, 0, NULL, &files) == 0) {
+        glob_t files = text_paths(root, "proc/fs/beegfs/*/config");
+        if (files.gl_pathc > 0)
             say_file("beegfs.config", "%s", files.gl_pathv[0]);
-            globfree(&files);
-        }
-        free(pattern);
+        globfree(&files);
     }
 }
 

@@ -124,6 +124,19 @@ char *text_part(char **rest, char separator)
     return part;
 }
 
+glob_t text_paths(const char *root, const char *patterns)
+{
+    glob_t paths = {0};
+    char *list = text_of("%s", patterns), *rest = list, *pattern;
+    for (int appended = 0; (pattern = text_part(&rest, ' ')) != NULL; appended = GLOB_APPEND) {
+        char *path = text_of("%s/%s", root, pattern);
+        glob(path, appended, NULL, &paths);
+        free(path);
+    }
+    free(list);
+    return paths;
+}
+
 void *text_grow(void *list, size_t count, size_t bytes)
 {
     if (count > 0 && (count & (count - 1)) != 0)

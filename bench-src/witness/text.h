@@ -1,6 +1,7 @@
-/* text: texts that grow, lists that grow, and small files on one line. */
+/* text: texts that grow, lists that grow, small files on one line, and paths by patterns. */
 #pragma once
 
+#include <glob.h>
 #include <stddef.h>
 
 enum { TEXT_LONGEST = 4000 }; /* bytes of one text in a record; what is longer is cut, and says so */
@@ -29,6 +30,9 @@ char *text_line_at(int directory, const char *name);
 
 /* All that a file has, added to a text: zero bytes too. */
 void text_file(struct text *text, const char *path);
+
+/* The paths that match patterns, separated by blanks, below a directory; to be freed by globfree. */
+glob_t text_paths(const char *root, const char *patterns);
 
 /* Splits at a character, in place: each part once, NULL at the end. */
 char *text_part(char **rest, char separator);
