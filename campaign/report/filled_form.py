@@ -136,7 +136,7 @@ def _remarks(rehearsed: Sequence[str], projected: Sequence[str]) -> Iterator[str
     """
     if rehearsed:
         parts = units.listing(filter(None, rehearsed))
-        yield f"Rehearsal size: not a compliant result{f' (part {parts})' if parts else ''}"
+        yield f"REHEARSAL: not a compliant result{f' (part {parts})' if parts else ''}"
     if projected:
         yield f"Projected, not measured: {units.listing(dict.fromkeys(projected))}"
 

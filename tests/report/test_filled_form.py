@@ -91,7 +91,7 @@ def test_numbers_of_a_rehearsal_are_marked_in_the_file_and_read_back(
         document = docx.Document()
         document.add_paragraph("{{ scratch/peak/shared/stat }}")
         document.save(str(form))
-    mark = "Rehearsal size: not a compliant result"
+    mark = "REHEARSAL: not a compliant result"
     texts = [
         [box.text for box in form_file.read_form(filled_in(tmp_path, form, version, mapping)).boxes.values()]
         for version in (rehearsed, submission)
@@ -109,7 +109,7 @@ def test_the_mark_names_the_parts_of_an_rfp_that_are_rehearsals(tmp_path: Path, 
     form.write_text("{{ fast/scratch/peak/shared/stat }},{{ slow/scratch/peak/shared/stat }}\n")
     slow = replace(submission, pack=replace(submission.pack, profile="rehearsal"))
     content, _ = filled_form.fill_form(form, {"fast": submission, "slow": slow})
-    assert content.decode().splitlines()[1] == "Rehearsal size: not a compliant result (part slow)"
+    assert content.decode().splitlines()[1] == "REHEARSAL: not a compliant result (part slow)"
 
 
 def test_a_sheet_of_three_headings_a_row_has_numbers_in_its_own_unit(tmp_path: Path, submission: Submission) -> None:
@@ -223,7 +223,7 @@ def test_cells_without_a_valid_result_stay_empty_and_are_listed(tmp_path: Path) 
     ]
     form.write_text("".join(f'"{{{{ scratch/{name} }}}}"\n' for name in names))
     data, cells = filled_form.fill_form(form, {"": eventful_results().submission()})
-    assert data.decode() == '1309.4\n""\n""\n""\ninvalid\nRehearsal size: not a compliant result\n'
+    assert data.decode() == '1309.4\n""\n""\n""\ninvalid\nREHEARSAL: not a compliant result\n'
     assert [(str(cell.place.spot), cell.reason.split(" ")[0]) for cell in cells if cell.value is None] == [
         ("A2", "failed"), ("A3", "declined"), ("A4", "invalid"),
     ]  # fmt: skip

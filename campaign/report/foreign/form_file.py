@@ -14,6 +14,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -39,7 +40,8 @@ MERGED = "it is merged into another cell"
 TEXT = "text"  # the sheet of the paragraphs of a DOCX that are in no table
 _SEPARATORS = ",;\t"
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?(?![1-9][0-9]{0,2},[0-9]{3}\s*$)[0-9]+,[0-9]+([eE][-+]?[0-9]+)?\s*")
-_BOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
+_BOOK, _RELATIONS, _STYLES = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/styles.xml"
+_WHOLE, _DECIMALS, _POWER = "3", "4", "11"  # the numbers that every workbook gives #,##0 and #,##0.00 and 0.00E+00
 _SPACES = "{http://www.w3.org/XML/1998/namespace}space"
 
 
@@ -256,7 +258,8 @@ def _changed_members(archive: zipfile.ZipFile, new: dict[Spot, Value]) -> dict[s
     for settings in book.iterfind(f"{space}calcPr"):  # without them, everything is computed
         settings.set("fullCalcOnLoad", "1")
     targets = {relation.get("Id"): posixpath.join("/xl", relation.get("Target"))[1:] for relation in parsed(_RELATIONS)}
-    roots = {_BOOK: book}
+    roots = {_BOOK: book, **({_STYLES: parsed(_STYLES)} if _STYLES in archive.namelist() else {})}
+    styles = roots[_STYLES].find(f"{space}cellXfs") if _STYLES in roots else None
     for sheet in book.find(f"{space}sheets"):
         member = targets[next(value for name, value in sheet.items() if name.endswith("}id"))]
         root, spots = parsed(member), sorted(spot for spot in new if spot.sheet == sheet.get("name"))
@@ -265,13 +268,30 @@ def _changed_members(archive: zipfile.ZipFile, new: dict[Spot, Value]) -> dict[s
             value.getparent().remove(value)
         for spot in spots:
             row = _row_or_cell(root.find(f"{space}sheetData"), f"{space}row", spot.row, str(spot.row))
-            _write_value(_row_or_cell(row, f"{space}c", spot.column, spot.reference), new[spot])
+            cell, value = _row_or_cell(row, f"{space}c", spot.column, spot.reference), new[spot]
+            _write_value(cell, value)
+            if styles is not None and isinstance(value, int | float):
+                cell.set("s", _number_style(styles, int(cell.get("s", "0")), value))
         if last or spots:
             roots[member] = root
     return {
         member: etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
         for member, root in roots.items()
     }
+
+
+def _number_style(styles: Any, place: int, value: float) -> str:
+    """The place of a cell's style, or of a new one like it, with a format for numbers if it has none."""
+    if styles[place].get("numFmtId", "0") != "0":
+        return str(place)
+    style = deepcopy(styles[place])
+    style.set(
+        "numFmtId", _WHOLE if abs(value) >= 100 or value == int(value) else _DECIMALS if abs(value) >= 1 else _POWER
+    )
+    style.set("applyNumberFormat", "1")
+    styles.append(style)
+    styles.set("count", str(len(styles)))
+    return str(len(styles) - 1)
 
 
 def _row_or_cell(parent: Any, tag: str, number: int, reference: str) -> Any:

@@ -18,6 +18,7 @@ from campaign.config import rfp
 from campaign.config.forms import FormMapping, FormTable
 from campaign.config.rules import packs
 from campaign.core.errors import InputError
+from campaign.evidence.submitted_table import is_plain
 from campaign.report.foreign import form_file
 from campaign.report.foreign.form_file import Spot
 from tests.support import forms
@@ -276,3 +277,20 @@ def test_a_table_is_found_in_the_one_sheet_that_has_it(tmp_path: Path) -> None:
         entries(write_merged_form(tmp_path / "form.xlsx", "Results", "Copy"))
     with pytest.raises(InputError, match=r"sheet '-Cover': heading 'Rate': not found"):
         entries(write_merged_form(tmp_path / "form.xlsx", "-Cover", "-Terms"))
+
+
+def test_a_number_keeps_the_format_of_its_cell_and_gets_one_where_it_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "form.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("A")
+        sheet.write_blank("A1", None, book.add_format({"num_format": "0.0", "bg_color": "yellow"}))
+        sheet.write_blank("A2", None, book.add_format({"bg_color": "yellow"}))
+    numbers = {"A1": 1234567.8, "A2": 1234567.8, "A3": 12.5, "A4": 0.0125, "A5": 16.0, "A6": "text"}
+    values = {Spot("A", *openpyxl.utils.cell.coordinate_to_tuple(name)): {"": value} for name, value in numbers.items()}
+    path.write_bytes(form_file.read_form(path).filled(values, ""))
+    cells = openpyxl.load_workbook(path)["A"]
+    assert {name: cells[name].value for name in numbers} == numbers
+    formats = [cells[name].number_format for name in numbers]
+    assert formats == ["0.0", "#,##0", "#,##0.00", "0.00E+00", "#,##0", "General"]
+    assert all(is_plain(number_format, 1.0, "") for number_format in formats)
+    assert {cells[name].fill.start_color.rgb for name in ("A1", "A2")} == {"FFFFFF00"}, "the rest of the style stays"
