@@ -193,7 +193,9 @@ class OfferTerms:
         if not self.is_of_rfp and self.version not in (None, pack.version):
             yield violation("the rule pack has another version than your terms name", self.version, pack.version)
         for target, kinds in mounted_types(submission.results).items():
-            wrong_kinds = [kind for kind in kinds if not _is_allowed(kind, self.mounts)]
+            wrong_kinds = [
+                kind for kind in kinds if not any(fnmatch.fnmatchcase(kind, pattern) for pattern in self.mounts)
+            ]
             if self.mounts and wrong_kinds:
                 yield violation(
                     "{target} is on a file system that your terms do not allow",
@@ -201,10 +203,6 @@ class OfferTerms:
                     listing(wrong_kinds),
                     target=target,
                 )
-
-
-def _is_allowed(text: str, allowed: Iterable[str]) -> bool:
-    return any(fnmatch.fnmatchcase(text, pattern) for pattern in allowed)
 
 
 def load(path: Path) -> OfferTerms:

@@ -70,7 +70,7 @@ def check_environment(submission: Submission) -> Iterator[Finding]:
         if all(_is_same(item, first, text) for _, text in by_node):
             continue
         if change := _first_change(item, by_node):
-            texts = [_with_place(text, node, f"in {_first_attempt(by_node[node, text][0])}") for node, text in change]
+            texts = [_with_place(text, node, f"in {listing(by_node[node, text][0], 1)}") for node, text in change]
             yield to_explain(
                 "{name} changed during the campaign",
                 *texts,
@@ -177,7 +177,3 @@ def _is_same(item: _Item, first: str, second: str) -> bool:
 def _with_place(text: str, node: str, attempts: str = "") -> str:
     where = ", ".join(filter(None, (f"on {node}" if node else "", attempts)))
     return f"{shorten(text)} ({where})" if where else shorten(text)
-
-
-def _first_attempt(attempts: Sequence[str]) -> str:
-    return attempts[0] + (f" and {len(attempts) - 1} more" if len(attempts) > 1 else "")

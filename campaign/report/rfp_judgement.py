@@ -57,11 +57,10 @@ def judge_rfp(
     for score in scored:
         figures[score.id] = [Figure(score.id, score.value, "", f"without a value ({score.why})", "")]
     is_full = all(submission.full for submission in parts.values())
-    findings = []
-    for finding in complete_findings("RES-03", WHOLE, check_requirements(rfp, figures, is_full)):
-        if finding.severity is not Severity.ERROR:
-            finding = replace(finding, explained=answers.get(finding.clause, ""))
-        findings.append(finding)
+    findings = [
+        finding if finding.severity is Severity.ERROR else replace(finding, explained=answers.get(finding.clause, ""))
+        for finding in complete_findings("RES-03", WHOLE, check_requirements(rfp, figures, is_full))
+    ]
     accepted_findings = accept(findings)
     findings = [accepted_findings.get(finding, finding) for finding in findings]
     lines = [
@@ -137,26 +136,22 @@ def _clause_line(
     entries = {
         key: [entry.name for entry in clause.evidence if entry.key == key] for key in ("parts", "scores", "checks")
     }
-    submissions = [parts[part] for part in entries["parts"] if part in parts]
-    of_answered = [finding for submission in submissions for finding in submission.all_findings]
-    of_rules = [
-        finding
-        for submission in parts.values()
-        for finding in submission.all_findings
-        if finding.rule in entries["checks"]
-    ]
     about_clause = [finding for finding in findings if finding.clause == clause.id]
-    about_clause += [finding for finding in (*of_answered, *of_rules) if _is_decided_here(finding)]
+    about_clause += [
+        finding
+        for part, submission in parts.items()
+        for finding in submission.all_findings
+        if (part in entries["parts"] or finding.rule in entries["checks"])
+        # not what only a bundle shows, or nothing can
+        if finding.rule not in BUNDLE_RULES and (finding.checked or finding.move is not Move.NOBODY)
+    ]
     missing = [f"part {part} is not answered" for part in entries["parts"] if part not in parts]
-    if missing_count := sum(row.status in WITHOUT for submission in submissions for row in submission.rows):
+    if missing_count := sum(
+        row.status in WITHOUT for part in entries["parts"] if part in parts for row in parts[part].rows
+    ):
         missing.append(f"{plural(missing_count, 'result')} missing")
     missing += [f"{score.id}: {score.why}" for score in scored if score.value is None and score.id in entries["scores"]]
     state, reason, answer, _ = clause_state(about_clause, "; ".join(missing))
     if any(part.id in entries["parts"] for part in rfp.unanswered(parts)):
         state = ClauseState.VIOLATED
     return ClauseLine(clause, state, answer, tuple(dict.fromkeys(finding.rule for finding in about_clause)), why=reason)
-
-
-def _is_decided_here(finding: Finding) -> bool:
-    """Whether a finding about a part counts for a clause of the RFP: not what only a bundle shows, or nothing can."""
-    return finding.rule not in BUNDLE_RULES and (finding.checked or finding.move is not Move.NOBODY)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 from campaign.config.rules import formulas, output_format, sweeps
@@ -49,17 +49,14 @@ def printed_number(text: str) -> Printed | None:
     if _NUMBER.fullmatch(text):
         plain = text.replace(",", "").upper().replace("D", "E")
         value = float(plain)
-        return Printed(value, 0.0 if _WHOLE.fullmatch(text) else _half_digit(plain)) if _fits(value) else None
+        half = 0.0 if _WHOLE.fullmatch(text) else _half_digit(plain)
+        return Printed(value, half) if abs(value) <= 10.0**MOST_DIGITS else None
     if match := _COLONS.fullmatch(text) or _LETTERS.fullmatch(text):
         hours, minutes, seconds = match.groups("0")
         return Printed(3600 * int(hours) + 60 * int(minutes) + float(seconds), _half_digit(seconds), is_duration=True)
     if match := _HOURS.fullmatch(text):
         return Printed(3600.0 * int(match[1]) + 60 * int(match[2]), 30.0, is_duration=True)
     return None
-
-
-def _fits(value: float) -> bool:
-    return abs(value) <= 10.0**MOST_DIGITS
 
 
 def _half_digit(plain: str) -> float:
@@ -391,12 +388,9 @@ def take_value(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:
     """The value, and the match whose line is its source."""
     ordered = sorted(samples, key=lambda sample: sample.value)
     middle = ordered[(len(ordered) - 1) // 2]
-    if take == "mean":
-        return fmean(sample.value for sample in samples), samples[-1]
-    if take == "sum":
-        return math.fsum(sample.value for sample in samples), samples[-1]
-    if take == "median":
-        return median(sample.value for sample in samples), middle
+    if take in ("mean", "sum", "median"):
+        value = formula.aggregate(f"{take}(value)", {"value": [sample.value for sample in samples]})
+        return value, middle if take == "median" else samples[-1]
     at = {"last": samples[-1], "maximum": ordered[-1], "minimum": ordered[0]}.get(take, samples[0])
     return at.value, at
 
