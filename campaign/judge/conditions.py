@@ -108,7 +108,7 @@ def _applicable_conditions(case: Case, rule: str, over: str = "") -> Iterator[tu
     """The conditions that a rule judges, for the run's launch condition and file configuration, with the planned values
     filled in.
     """
-    planned = formulas.numbers(case.run.geometry, case.values)
+    planned = case.pack.planned_numbers(case.run.geometry, case.values)
     for requirement, condition in _conditions_of_line(case.pack, case.run.launch, case.run.files, planned, over):
         if case.pack.judging_rule(requirement) == rule:
             yield requirement, condition
@@ -118,10 +118,8 @@ def _conditions_of_line(
     pack: RulePack, launch: str, files: str, planned: Mapping[str, float], over: str = ""
 ) -> Iterator[tuple[Requirement, Condition]]:
     """The conditions for a launch condition and a file configuration, with the planned values filled in."""
-    texts = {name: f"{number:.15g}" for name, number in planned.items()}
-    for reference in pack.references:
-        number = reference.value(planned)
-        texts[reference.id] = reference.id if number is None else f"{number:.15g}"  # a name without a value
+    texts = {reference.id: reference.id for reference in pack.references}  # a name where it has no value
+    texts |= {name: f"{number:.15g}" for name, number in planned.items()}
     for requirement in pack.requires:
         applies = launch in (requirement.launch or [launch]) and files in (requirement.files or [files])
         if applies and requirement.over == over:
@@ -129,7 +127,7 @@ def _conditions_of_line(
 
 
 def _condition_failure(condition: Condition, values: Mapping[str, Value]) -> tuple[str, str] | None:
-    """What was expected and what was values_text, if the condition does not hold, or cannot be computed."""
+    """What was expected and what was found, if the condition does not hold, or cannot be computed."""
     try:
         if condition.holds(values, **_tolerance(condition)):
             return None
@@ -315,7 +313,7 @@ def check_projected_conditions(submission: Submission) -> Iterator[Finding]:
         rows = {formulas.name_of(row.cell.operation): row for row in of_line}
         projections = {name: row.projection for name, row in rows.items() if row.projection}
         geometry = next((projection.geometry for projection in projections.values()), None)
-        planned = formulas.numbers(geometry, pack.values_of(*line)) if geometry else {}
+        planned = pack.planned_numbers(geometry, pack.values_of(*line)) if geometry else {}
         numbers = planned | {name: row.value for name, row in rows.items() if row.value is not None}
         for requirement, condition in _conditions_of_line(pack, *line[1:], planned) if projections else ():
             ends = {name: projections[name].ends for name in condition.names if name in projections}

@@ -187,12 +187,13 @@ class LineParts:
     rows: dict[str, Row]  # by the names of their operations in formulas
     valid: Sequence[Case]
     values: Mapping[str, str]  # of the pack's variables
+    pack: RulePack
 
     @property
     def numbers(self) -> Mapping[str, float]:
         """Its geometry, variables and number of valid repetitions."""
         geometry = next((row.geometry for row in self.rows.values() if row.geometry), None)
-        return {facts.COUNT: len(self.valid), **formulas.numbers(geometry, self.values)} if geometry else {}
+        return {facts.COUNT: len(self.valid), **self.pack.planned_numbers(geometry, self.values)} if geometry else {}
 
     def named(self, name: str) -> Iterator[tuple[str, Record]]:
         """The results that a name stands for, each with its attempt: of several, those of all repetitions; where each
@@ -222,6 +223,7 @@ def _fill_computed(table: list[Row], pack: RulePack, results: Sequence[Case]) ->
             {formulas.name_of(row.cell.operation): row for row in rows},
             valid.get(line, ()),
             pack.values_of(*line),
+            pack,
         )
         for line, rows in grouped((row.cell.line, row) for row in table).items()
     }

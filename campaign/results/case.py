@@ -87,7 +87,7 @@ class Case:
         return result(operation, self.operations, self._of_copies, self._numbers)
 
     def _numbers(self, names: Sequence[str]) -> dict[str, Value]:
-        return {**fact_values(self, names), **formulas.numbers(self.run.geometry, self.values)}
+        return {**fact_values(self, names), **self.pack.planned_numbers(self.run.geometry, self.values)}
 
     def records_of(self, operation: str = "") -> tuple[Record, ...]:
         """The records that an operation's number comes from; without an operation, those of all."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from campaign.config.rules import facts
-from campaign.config.rules.entries import Operation
+from campaign.config.rules.entries import Operation, Reference
 from campaign.config.system import Proposed
 from campaign.core.runs import State
 from campaign.results.case import Case, fact_values
@@ -58,6 +58,22 @@ def test_memory_is_that_of_the_node_that_used_most_and_only_if_all_reported_it()
     assert (witness.memory_of_node, witness.memory_of_process) == (350 << 10, 200 << 10)
     incomplete_witness = replace(witness, memory={"n1": (400, 100, 300)})
     assert (incomplete_witness.memory_of_node, incomplete_witness.memory_of_process) == (None, None)
+
+
+def test_an_operations_formula_may_name_a_reference_at_its_point() -> None:
+    original = case()
+    operation = Operation("speed-up", "Speed-up", "x", formula="create / reference")
+    nodes = original.run.geometry.nodes
+
+    def speed_up(*points: tuple[float, float]) -> float | None:
+        reference = Reference("reference", "nodes", points, "linear", "4")
+        operations = (*original.pack.operations, operation)
+        pack = replace(original.pack, operations=operations, references=(reference,))
+        record = replace(original, pack=pack).result(operation)
+        return record.value if record else None
+
+    assert speed_up((nodes - 1, 100.0), (nodes + 1, 300.0)) == pytest.approx(1000 / 200)
+    assert speed_up((nodes + 1, 100.0), (nodes + 2, 300.0)) is None, "no value beyond its points"
 
 
 def test_an_operations_formula_may_name_facts_of_its_run() -> None:

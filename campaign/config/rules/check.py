@@ -311,7 +311,8 @@ def _check_expanded(pack: Values, profile: str) -> bool:
                 values = {**variables, **at}
                 is_of_copies = operation["phase"] in program_check.phases_with_copies(pack)
                 all_sets = {**sets, formulas.COPIES: ()} if is_of_copies else sets
-                measured = _check_formula(operation, values, first_values, conditions_of, conditions, lines, all_sets)
+                numbers = {**dict.fromkeys(program_check.ids(pack, "references"), "0"), **values}
+                measured = _check_formula(operation, numbers, first_values, conditions_of, conditions, lines, all_sets)
                 conditions_of |= {name: measured} if measured else {}
                 if not measured and pack["selection"] and pack["selection"]["operation"] == operation["id"]:
                     subject = f"found {operation['id']}, computed from several executions"
@@ -331,10 +332,10 @@ def _check_formula(
     lines: Mapping[str, Sequence[str]],
     sets: Mapping[str, Sequence[str]],
 ) -> set[str]:
-    """Check an operation; gives the launch conditions under which one execution has it. `values`: of variables and
-    sweeps; `first_values`: of all sweeps; `before`: the operations above it, which its formula may use, each with its
-    launch conditions; `of_phase`: those of its phase; `lines` and `sets`: those of the table that it may name, with
-    their launch conditions.
+    """Check an operation; gives the launch conditions under which one execution has it. `values`: of variables,
+    sweeps and references; `first_values`: of all sweeps; `before`: the operations above it, which its formula may use,
+    each with its launch conditions; `of_phase`: those of its phase; `lines` and `sets`: those of the table that it may
+    name, with their launch conditions.
     """
     record, text, printed_unit = (operation[key] for key in ("record", "formula", "printed"))
     if None in (record, text, printed_unit):

@@ -352,7 +352,7 @@ class Requirement:
 class Reference:
     """A table of a reference's values by a size or a count, for conditions."""
 
-    id: str = needed(kinds.NAME, "its placeholder in conditions, without the braces")
+    id: str = needed(kinds.NAME, "its name in formulas; its placeholder in conditions, without the braces")
     by: str = needed(kinds.FORMULA, "what its points are of: a formula of counts and variables, such as `nodes`")
     points: tuple[tuple[float, float], ...] = needed(
         MapOf(values.INPUT, values.INPUT), "its values, each by the number that `by` gives: `{1: 310.2, 4: 85.1}`"

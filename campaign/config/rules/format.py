@@ -197,7 +197,8 @@ SCHEMA = KeyedMap(
     ),
     references=Field(
         ListOf(record(entries.Reference), most=50, apart="id"),
-        "tables of a reference's values, interpolated at each run's point: `loop <= {reference}` in `requires`",
+        "tables of a reference's values, interpolated at each run's point: `loop <= {reference}` in `requires`, "
+        "`reference / loop` in `operations[].formula`",
     ),
     clauses=Field(
         ListOf(record(entries.Clause), most=200, apart="id"),

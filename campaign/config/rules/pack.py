@@ -173,6 +173,14 @@ class RulePack:
         numbers = {name: values for name, values in swept.items() if all(map(formulas.is_number, values))}
         return counts | {name: [*map(formulas.number, values)] for name, values in numbers.items()}
 
+    def planned_numbers(self, geometry: Geometry, values: Mapping[str, str]) -> dict[str, float]:
+        """What a formula may use besides results and facts: counts, variables that are numbers, and the values of
+        references at this point.
+        """
+        numbers = formulas.numbers(geometry, values)
+        at_point = {reference.id: reference.value(numbers) for reference in self.references}
+        return numbers | {name: number for name, number in at_point.items() if number is not None}
+
     def of_program(self, name: str) -> RulePack:
         """The pack reduced to the phases of one program."""
         return replace(self, phases=tuple(phase for phase in self.phases if phase.program == name))

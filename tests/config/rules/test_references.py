@@ -28,6 +28,16 @@ def test_a_table_is_read_and_shown_with_its_points(tmp_path: Path) -> None:
     assert "             by nodes, between them linear" in lines
 
 
+def test_an_operations_formula_may_name_a_table(tmp_path: Path) -> None:
+    speed_up = "  - {id: speed-up, title: Speed-up, unit: x, formula: write / reference}\n"
+    text_of_base = BASE.replace("unit: MiB/s}\n", "unit: MiB/s}\n" + speed_up, 1)
+    (tmp_path / "base.yaml").write_text(f"{text_of_base}references:\n{TABLE}")
+    assert packs.load(tmp_path / "base.yaml").operations[-1].formula == "write / reference"
+    (tmp_path / "base.yaml").write_text(text_of_base)
+    with pytest.raises(InputError, match="found reference"):
+        packs.load(tmp_path / "base.yaml")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
