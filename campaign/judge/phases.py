@@ -29,6 +29,7 @@ from campaign.results.environment.slurm_text import expand_nodes
 
 
 _Span = tuple[float, float]  # seconds since 1970
+_BIND = "bind each copy to CPUs of its own (launcher options such as --cpu-bind=cores), and run the result again"
 
 
 def check_simultaneous_phases(case: Case) -> Iterator[Finding]:
@@ -82,13 +83,16 @@ def _check_separate_cpus(case: Case, nodes: Mapping[str, set[str]]) -> Iterator[
                 overlaps.append(f"{' and '.join(pair)} on CPU {', '.join(sorted(first & second))} of {node}")
     if overlaps:
         yield violation(
-            "copies of a phase ran on the same CPUs of a node", "CPUs of its own for each", listing(overlaps)
+            "copies of a phase ran on the same CPUs of a node",
+            "CPUs of its own for each",
+            listing(overlaps),
+            remedy=_BIND,
         )
     elif unknown:
         yield unchecked(
-            "copies are not bound to CPUs of their own, or it was not recorded; whether they shared some is unknown: "
-            "{copies}",
+            "copies of a phase may have shared CPUs: {copies} were not bound to any, or were not seen",
             copies=listing(sorted(unknown)),
+            remedy=_BIND,
         )
 
 

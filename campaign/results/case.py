@@ -68,8 +68,10 @@ class Case:
 
     def _of_copies(self, operation: Operation) -> list[Record | None]:
         """The records of an operation, of each copy of its phase; without copies, its only one."""
-        names = [command.phase for command in self.run.launched if phase_of_copy(command.phase) == operation.phase]
-        return [self._of_iterations(replace(operation, phase=name)) for name in names or [operation.phase]]
+        phase, names = operation.phase, [command.phase for command in self.run.launched]
+        copies = [name for name in names if name != phase and phase_of_copy(name) == phase]
+        records = [self._of_iterations(replace(operation, phase=name)) for name in copies]
+        return records or [self._of_iterations(operation)]
 
     def _of_iterations(self, operation: Operation) -> Record | None:
         """The record of an operation, computed from the iterations that the pack selects."""

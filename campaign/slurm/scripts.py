@@ -129,7 +129,7 @@ def launcher(run: Run, slurm: slurm_keys.Slurm, command: Command = _PLAIN) -> tu
         f"--mpi={slurm.mpi}",
         f"--time={slurm.time_s // 60}:{slurm.time_s % 60:02d}",
         "--kill-on-bad-exit=1",
-        # CPUs that no other step has, and of the memory what it needs: otherwise the first copy would have all of both.
+        # CPUs that no other step has, and memory that all steps share: otherwise the first copy would have all of both.
         *(("--exact", "--mem=0") if command.is_copy else ()),
         *_step_directives(slurm, options),
         *options,

@@ -24,7 +24,7 @@ from campaign.core.errors import InputError, pass_on_limit
 from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
 from campaign.core.records import Observation, OutputRemark, PhaseTimes, Record, Source, record_key
-from campaign.core.runs import LABEL, phase_of_copy
+from campaign.core.runs import LABEL
 from campaign.results.attempt_record import read_attempt_record
 from campaign.results.completion import completion_of
 from campaign.results.environment import facts_file
@@ -62,10 +62,10 @@ def read_phases(forms: Mapping[str, Form], folder: Path, root: Path) -> tuple[li
     `forms`: how that of each phase is read, which is in a folder of its name.
     """
     # A phase of another launch condition has no folder; nor has one that did not begin, whose results are missing.
-    copies = [path.name for path in folder.glob("*.*") if path.suffix[1:].isdecimal() and path.stem in forms]
-    names = [*forms, *sorted(copies, key=lambda name: (len(name), name))]
     forms_of_begun = {
-        name: forms[phase_of_copy(name)] for name in names if (folder / name).is_dir() or not folder.is_dir()
+        name: form
+        for phase, form in forms.items()
+        for name in ([phase] if (folder / phase).is_dir() or not folder.is_dir() else _copies(folder, phase))
     }
     parsed = {phase: read(form, folder, root, phase) for phase, form in forms_of_begun.items()}
     records = [
@@ -74,6 +74,12 @@ def read_phases(forms: Mapping[str, Form], folder: Path, root: Path) -> tuple[li
         for record in phase_records
     ]
     return records, {phase: observation for phase, (_, observation) in parsed.items()}
+
+
+def _copies(folder: Path, phase: str) -> list[str]:
+    """The names of the copies of a phase that began."""
+    names = [path.name for path in folder.glob(f"{phase}.*") if path.suffix[1:].isdecimal()]
+    return sorted(names, key=lambda name: (len(name), name))
 
 
 def read(form: Form, folder: Path, root: Path, phase: str = "") -> Parsed:

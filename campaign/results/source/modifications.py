@@ -41,15 +41,15 @@ def compare(campaign: Campaign) -> tuple[facts.Sources, bytes]:
     Raises InputError if one of them, or the supplied patch, is missing or unreadable.
     """
     source, base = campaign.source, campaign.path.parent
-    builtin = not campaign.benchmark.external
+    builtin, place = not campaign.benchmark.external, "source.trees.*" if source.trees else "source"
     if not source.names("pristine"):
         built = "the built-in benchmark's" if builtin else "the benchmark's"
         problem = (
-            f"the campaign file does not name the published source (source.pristine), with which {built} is compared"
+            f"the campaign file does not name the published source ({place}.pristine), with which {built} is compared"
         )
         return facts.Sources(problem=problem), b""
     if not source.names("modified") and not builtin:
-        problem = "source.modified is not set; add the source that the benchmark was built from"
+        problem = f"{place}.modified is not set; add the source that the benchmark was built from"
         return facts.Sources(problem=problem), b""
     published = _trees(source, base, "pristine")
     pristine = trees.joined(published)
