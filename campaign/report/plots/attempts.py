@@ -15,6 +15,7 @@ FILE, TITLE = "jobs.svg", "Jobs and nodes over time"
 ROW = 16  # height of a row
 MOST_NODES, MOST_SPANS = 48, 4000  # that can be told apart
 DONE, FAILED, STOPPED = "#12436d", "#d4351c", "#888888"
+LATEST = 253402300800.0  # the first time that is no date; records of others may have any number
 # From how many seconds on an axis has which unit, of so many seconds.
 SCALES = ((172800.0, 86400.0, "days"), (7200.0, 3600.0, "hours"), (300.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 
@@ -29,9 +30,7 @@ def attempts_plot(attempts: Sequence[Attempt], cases: Sequence[Case]) -> drawing
         return None
     start, length = min(times), max(times) - min(times) or 1.0
     seconds, unit = next((seconds, unit) for least, seconds, unit in SCALES if length >= least)
-    x = shapes.linear_axis(
-        length / seconds, f"{unit} since {datetime.fromtimestamp(start, UTC):%Y-%m-%d %H:%M} UTC", 10
-    )
+    x = shapes.linear_axis(length / seconds, f"{unit} since {datetime.fromtimestamp(start, UTC):%Y-%m-%d %H:%M} UTC")
     y = shapes.Axis(-float(len(rows)), 0.0, tuple((-number - 0.5, label) for number, label in enumerate(rows)))
     spans = []
     for number, in_row in enumerate(rows.values()):
@@ -63,7 +62,7 @@ def _attempts_by_row(cases: Sequence[Case]) -> dict[str, list[Attempt]]:
 
 
 def _times(attempt: Attempt) -> list[float]:
-    return [time for time in (attempt.started, attempt.ended) if time is not None]
+    return [time for time in (attempt.started, attempt.ended) if time is not None and 0 <= time < LATEST]
 
 
 def _colour(state: State) -> str:

@@ -20,7 +20,9 @@ APART = 44  # width of two labels at which both are readable
 
 def search_plot(standing: adaptive.SearchProgress, unit: str) -> DrawnPlot | None:
     """None before anything was measured."""
-    points = [(request, measured.rate) for request, measured in standing.points.items() if measured.rate]
+    points = [
+        (request, measured.rate) for request, measured in standing.points.items() if measured.rate and measured.rate > 0
+    ]
     if not points:
         return None
     marks: list[Mark] = [Line(curve, CURVE, marked=False) for curve in _curves(points)]

@@ -70,3 +70,9 @@ def test_attempts_that_never_started_are_counted() -> None:
     drawn = plot.attempts_plot([started[0].attempt, unstarted], started)
     assert drawn and drawn.remarks == ("not drawn, because they never started: 1 attempt: 1 cancelled",)
     assert plot.attempts_plot([unstarted], []) is None
+
+
+def test_times_that_are_no_dates_are_not_drawn() -> None:
+    started = cases(State.DONE, node_names=[["n1"]])
+    hostile = [replace(case, attempt=replace(case.attempt, ended=time)) for time in (1e300, -1.0) for case in started]
+    assert plot.attempts_plot([case.attempt for case in hostile], hostile) is None
