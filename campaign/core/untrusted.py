@@ -178,7 +178,8 @@ class Form(NamedTuple):
 
 
 def matching(pattern: str | re.Pattern[str], allowed: str, optional: bool = False) -> Form:
-    return Form(lambda value: isinstance(value, str) and bool(re.fullmatch(pattern, value)), allowed, optional)
+    fullmatch = re.compile(pattern).fullmatch
+    return Form(lambda value: isinstance(value, str) and bool(fullmatch(value)), allowed, optional)
 
 
 def list_form(entry_form: Form) -> Form:

@@ -16,7 +16,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean, median
+from statistics import NormalDist
 
 FEWEST_PAIRS = 36  # that of 6 values on both sides; fewer show too little of how each side varies
 EXACT = 2500  # pairs up to which all orders are counted; above, the normal approximation is good to three digits
@@ -40,7 +40,7 @@ class Differences:
 
     @property
     def middle(self) -> float:
-        return median(self.ordered)
+        return _middle(self.ordered)
 
     @property
     def p(self) -> float:
@@ -59,6 +59,13 @@ class Differences:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if self._chance(middle) <= miss_probability else (low, middle - 1)
         return self.ordered[low], self.ordered[-1 - low]
+
+    def is_beyond(self, distance: float, miss_probability: float) -> bool:
+        """Whether the limits for this probability are further from 0 than that, on one side."""
+        fewer_pairs = min(
+            bisect_right(self.ordered, distance), len(self.ordered) - bisect_left(self.ordered, -distance)
+        )
+        return bool(self.ordered) and self._chance(fewer_pairs) <= miss_probability
 
     def _chance(self, max_pairs: int) -> float:
         """Probability that at most so many pairs are on one side of the true difference.
@@ -113,7 +120,7 @@ def _spread(
     if m * n < FEWEST_PAIRS:
         variances, shift_effect = (equal_variance * n / (m + n), equal_variance * m / (m + n)), 1.0
     else:
-        shift = median(ordered)
+        shift = _middle(ordered)
         shifted = [value - shift for value in second]
         variances = m * _variance(_midranks(first, shifted)), n * _variance(_midranks(shifted, first))
         shift_effect = 1 + 0.3 * (
@@ -134,8 +141,13 @@ def _midranks(values: Sequence[float], reference: Sequence[float]) -> list[float
 
 def _variance(values: Sequence[float]) -> float:
     """The sample variance in floating point: the standard library's exact one takes half of a comparison's time."""
-    middle = fmean(values)
-    return math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1)
+    middle = math.fsum(values) / len(values)
+    return math.fsum([(value - middle) ** 2 for value in values]) / (len(values) - 1)
+
+
+def _middle(ordered: Sequence[float]) -> float:
+    """The median of sorted values."""
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 @functools.cache

@@ -112,9 +112,8 @@ def parse_offer(source: str, rows: Any, places: Sequence[str] = ()) -> Offer:
         if not isinstance(row, dict):
             raise InputError(f"{place}: found {describe_value(row)}; allowed: an object")
         entry = _entry(place, row)
-        if entry.cell in entries:
+        if entries.setdefault(entry.cell, entry) is not entry:
             raise InputError(f"{place}: {entry.cell} appears twice")
-        entries[entry.cell] = entry
         bases.setdefault(repr((row.get("campaign"), row.get("rules"))), row)
     if len(bases) > 1:
         raise InputError(f"{source}: rows belong to several campaigns or rule packs; give one table per campaign")

@@ -6,12 +6,12 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from campaign.core import columns, resources
 from campaign.core.columns import Column
-from campaign.core.runs import Cell, Status
+from campaign.core.runs import Status
 from campaign.core.units import digits, plural
 from campaign.core.workers import results_in_order
 from campaign.report import decision, grid, printing
@@ -131,35 +131,25 @@ def _side_by_side(comparison: OfferComparison) -> Table:
         {comparison_of_cell.cell: comparison_of_cell for comparison_of_cell in verdicts.merge_lone_targets(column)}
         for column in comparison.cells
     ]
-    cells = {
-        cell: [offer.entries.get(cell) for offer in comparison.offers]
-        for cell in dict.fromkeys(cell for column in compared for cell in column)
-    }
-    best = {cell: _best_place(entries) for cell, entries in cells.items()}
+    cells = list(dict.fromkeys(cell for column in compared for cell in column))
+    entries = [[offer.entries.get(cell) for offer in comparison.offers] for cell in cells]
+    best = list(map(_best_place, entries))
 
-    def marks_of_offer(place: int) -> dict[Cell, str]:
-        return {
-            cell: BEST if top == place else _not_shown(cells[cell][top], cells[cell][place], comparison.day)
-            for cell, top in best.items()
-            if top is not None
-        }
+    def texts_of_offer(place: int) -> list[str]:
+        """What its column has of each cell."""
+        texts = []
+        for cell, of_cell, top in zip(cells, entries, best, strict=True):
+            mark = _mark(of_cell, place, top, comparison.day)
+            to_first = compared[place - 1].get(cell) if place else None
+            words = (_factor(to_first.shown_ratio), MARKS[to_first.verdict]) if to_first else ()
+            texts.append(" ".join(filter(None, (mark + _number(of_cell[place]), *words))))
+        return texts
 
     places = range(len(comparison.offers))
-    marks = list(results_in_order(marks_of_offer, places, offer_letter, "looking for the best offers"))
-
-    def text(place: int, cell: Cell) -> str:
-        number = marks[place].get(cell, "") + _number(cells[cell][place])
-        if place == 0 or cell not in compared[place - 1]:
-            return number
-        to_first = compared[place - 1][cell]
-        return " ".join(filter(None, (number, _factor(to_first.shown_ratio), MARKS[to_first.verdict])))
-
-    side_by_side: list[Column[Cell]] = [
-        Column("cell", str),
-        Column("unit", lambda cell: _unit(cells[cell]), is_text=True),
-        *(Column(offer_letter(place), partial(text, place)) for place in range(len(comparison.offers))),
-    ]
-    return side_by_side, list(cells)
+    texts = list(results_in_order(texts_of_offer, places, offer_letter, "looking for the best offers"))
+    names = ("cell", "unit", *map(offer_letter, places))
+    lines = zip(map(str, cells), map(_unit, entries), *texts, strict=True)
+    return [Column(name, itemgetter(place), is_text=place == 1) for place, name in enumerate(names)], list(lines)
 
 
 def _best_place(entries: Sequence[OfferedCell | None]) -> int | None:
@@ -171,18 +161,21 @@ def _best_place(entries: Sequence[OfferedCell | None]) -> int | None:
     return max(measured, key=lambda place: sign * median_value(measured[place]))
 
 
-def _not_shown(top: OfferedCell | None, entry: OfferedCell | None, day: float) -> str:
-    """The mark of a measured value that is not shown to differ from the best one."""
+def _mark(entries: Sequence[OfferedCell | None], place: int, best: int | None, day: float) -> str:
+    """The mark of an offer's value: the best, or not shown to differ from that."""
+    top, entry = None if best is None else entries[best], entries[place]
     if top is None or entry is None or entry.status is not Status.MEASURED:
         return ""
+    if best == place:
+        return BEST
     is_positive = min((*top.values, *entry.values), default=0.0) > 0
     return "" if is_positive and _has_difference(top, entry, day) else NOT_SHOWN
 
 
 def _has_difference(first: OfferedCell, second: OfferedCell, day: float) -> bool:
     difference, over_sessions = verdicts.session_differences(first, second)
-    low, high = (math.exp(bound) for bound in difference.bounds(verdicts.LEVEL) or (-math.inf, math.inf))
-    return difference.p <= verdicts.LEVEL and (over_sessions or verdicts.is_beyond_day(low, high, day))
+    is_significant = difference.p <= verdicts.LEVEL
+    return is_significant and (over_sessions or difference.is_beyond(math.log(day), verdicts.LEVEL))
 
 
 def _summary(comparison: OfferComparison) -> Table:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from typing import Any
 
 from campaign.core.errors import InputError
+from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
 from campaign.core.runs import Cell, Status
 from campaign.core.units import plural
@@ -316,4 +316,4 @@ def merge_lone_targets(column: Sequence[CellComparison]) -> list[CellComparison]
         for target, cells in by_target.items()
         if target in lone_targets and len(cells) > 1
     }
-    return list(dict.fromkeys(merged.get(cell.cell.target, cell) for cell in column))
+    return list(dict.fromkeys(merged.get(cell.cell.target, cell) for cell in column)) if merged else list(column)
