@@ -31,7 +31,7 @@ int mdtest_tree_plan(struct mdtest_tree *tree, int64_t branch, int64_t depth, bo
             return refuse(why, "-n %" PRId64 " is less than one item in each of the %" PRId64 " directories of the tree: "
                           "use -n %" PRId64, items, with_items, with_items);
         return refuse(why, "-n %" PRId64 " does not divide by the %" PRId64 " directories of the tree: only %" PRId64
-                      " items a process would be made; use -n %" PRId64 " or -n %" PRId64,
+                      " items per process would be made; use -n %" PRId64 " or -n %" PRId64,
                       items, with_items, fewer, fewer, fewer + with_items);
     }
     tree->items_per_dir = items_per_dir > 0 ? items_per_dir : items / with_items;

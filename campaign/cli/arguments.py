@@ -12,7 +12,7 @@ from campaign.core.errors import InputError
 
 EPILOG = """exit status:
 0    all results valid
-1    finished, but results are missing, failed or invalid; check and verify: or the campaign as a whole violates a rule
+1    finished, but results are missing, failed or invalid; check and verify: or a rule about the campaign is violated
 2    wrong usage or input
 3    the environment lacks something
 4    verify, accept, terms accept: nothing wrong found, but something is open or unproven
@@ -26,7 +26,7 @@ An output that exists is overwritten only with --force, and a file that the comm
 CELL is target/launch/files/operation; * matches any text: 'scratch/node/*/*'"""
 
 RESULTS_ONLY = """
-Rules about the campaign as a whole do not change it: 'campaign check' gives 1 where one of these is violated too."""
+Rules about the entire campaign do not change it: 'campaign check' gives 1 where one of these is violated too."""
 RESULTS_STATUS = f"""exit status:
 0  all results valid
 1  results are missing, failed or invalid{RESULTS_ONLY}"""

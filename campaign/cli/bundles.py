@@ -61,8 +61,8 @@ def pack(arguments: argparse.Namespace) -> int:
     for label, part_bundle in parts.items():
         of_part = f" of {label}" if label else ""
         if part_bundle.left_out:
-            left_out = plural(part_bundle.left_out, "attempt")
-            show(f"{left_out}{of_part} without raw output: listed only in the bundle's index")
+            left_out = plural(part_bundle.left_out, "failed or superseded attempt")
+            show(f"{left_out}{of_part}: listed in index.json; their logs are not included")
         show(f"journal head{of_part} (send it to the buyer): {part_bundle.evaluation.head}")
     show(f"verify:  campaign verify {typed_path(out)}")
     submissions = {part: part_bundle.evaluation.submission for part, part_bundle in parts.items()}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from campaign.results.cells import Row
 
 
-PIPE = 100  # columns of tables in a pipe or a file, and the maximum in a terminal
+PIPE = 100  # columns of tables in a pipe or a file
 FORMAT_OF = {
     ".csv": "csv",
     ".json": "json",
@@ -42,7 +42,7 @@ def columns(output: Path | None = None) -> int:
     """The width of texts: that of the terminal, a fixed one in a pipe or a file."""
     if output is not None or not sys.stdout.isatty():
         return PIPE
-    return max(FEWEST, min(get_terminal_size().columns, PIPE))
+    return max(FEWEST, get_terminal_size().columns)
 
 
 def fold_to_terminal(text: str, stream: TextIO) -> str:

@@ -251,7 +251,7 @@ def _cancelled_text(cancelled: Sequence[Attempt]) -> str:
     first, last = cancelled[0], cancelled[-1]
     if len(cancelled) == 1:
         return f"{first.run}: {first.state_text}"
-    return f"{len(cancelled)} runs cancelled: {first.run} to {last.run}"
+    return f"{len(cancelled)} runs were cancelled: {first.run} to {last.run}"
 
 
 class Live(Lines):

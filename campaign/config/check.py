@@ -206,7 +206,7 @@ def energy(section: Values) -> None:
             "covers is missing: say what the readings include, such as: all nodes, at their inlets", "covers"
         )
     if source and (by_command != bool(section["command"]) or (section["once"] and not by_command)):
-        section.problem("`command`, and `once` beside it, belong to source: command and to no other", "command")
+        section.problem("`command` and `once` belong to source: command only", "command")
 
 
 def counters(values: Values, pack: RulePack, file: Path) -> None:

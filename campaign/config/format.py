@@ -33,7 +33,9 @@ GEOMETRY = KeyedMap(
     processes_per_node=Field(
         kinds.COUNT, "MPI processes on each node, or their share of its cores, in place of `processes`"
     ),
-    options=Field(launcher.OPTIONS, "the launcher's further options for these runs, beside those of `launcher`"),
+    options=Field(
+        launcher.OPTIONS, "the launcher's further options for these runs, in addition to those of `launcher`"
+    ),
 )
 
 _INPUT = KeyedMap(
@@ -266,7 +268,7 @@ class SourceTrees(SourceTree):
     build: BuildNotes = key(_BUILD, "how an external benchmark was built; the built-in one keeps its own record")
     builds: tuple[tuple[str, BuildNotes], ...] = key(
         MapOf(_PROGRAM, _BUILD),
-        "the same for programs of a pack with `phases` that were built otherwise than `build` says",
+        "the same for programs of a pack with `phases` that were built differently from `build`",
     )
 
     trees: tuple[tuple[str, SourceTree], ...] = key(

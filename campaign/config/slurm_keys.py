@@ -31,8 +31,8 @@ DIRECTIVES_BY_EFFECT = (
         "how ranks run on their nodes; srun gets them too, but for --cpus-per-task and --power",
         "cpu-freq cpus-per-task gpu-bind hint mem-bind network power threads-per-core",
     ),
-    ("what is accounted, and who is told", "acctg-freq mail-type mail-user profile wckey"),
-    ("nothing: a text that the site reads, given as it is", "comment"),
+    ("what is accounted, and who is notified", "acctg-freq mail-type mail-user profile wckey"),
+    ("nothing: a text that the site reads, passed unchanged", "comment"),
     ("nothing before the time limit: at the signal, the job's script ends in order", "signal"),
 )
 ALLOWED_DIRECTIVES = tuple(sorted(name for _, names in DIRECTIVES_BY_EFFECT for name in names.split()))

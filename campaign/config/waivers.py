@@ -20,7 +20,7 @@ NAMESPACE = "campaign-waiver"  # for ssh-keygen -Y
 class Explanation:
     cells: str = needed(values.CELLS, "the cells concerned")
     rule: str = needed(RULE, "the rule of the finding")
-    text: str = needed(values.PROSE, "the explanation; it is shown beside the finding")
+    text: str = needed(values.PROSE, "the explanation; it is shown with the finding")
 
 
 @dataclass(frozen=True, slots=True)

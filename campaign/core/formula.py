@@ -29,7 +29,7 @@ ALLOWED = (
     "factor (the largest difference and ratio of neighbours), gain (the last as a multiple of the best before it)"
 )
 TEXT_SIGNS = ("==", "in", "matches")
-SIGNS = '>=, <=, ==, < or > between them; a text may also be `in ["a", "b"]`, or `matches "pattern"` as a whole'
+SIGNS = '>=, <=, ==, < or > between them; a text may also be `in ["a", "b"]`, or `matches "pattern"` completely'
 Value = float | str
 
 

@@ -197,13 +197,12 @@ def error_rate_questions(challenge: Challenge, offer: offers.Offer) -> Iterator[
     yield Question("inflated", *_rated(min(caught) >= aims.power, text))
     source = "as the bundle's sessions show" if model.is_day_known else "an assumption: the bundle has one session"
     other_days = (
-        f"If days differ by {day:.0%}: false rejections {_range_text(other_rejected)}, detection "
-        f"{_range_text(other_caught)}."
+        f"At {day:.0%}: {_range_text(other_rejected)} and {_range_text(other_caught)}."
         for day in DAYS
         if f"{day:.0%}" != f"{model.day:.0%}"
         for other_rejected, other_caught in [_error_rates(challenge, replace(model, day=day))]
     )
-    text = " ".join([f"The rates hold if days differ by {model.day:.1%}, {source}.", *other_days])
+    text = " ".join([f"The rates assume that days differ by {model.day:.1%}, {source}.", *other_days])
     yield Question("days", *(("known", text, Mark.OK) if model.is_day_known else ("assumed", text, Mark.OPEN)))
 
 
@@ -221,7 +220,7 @@ def _error_rates(challenge: Challenge, model: Model) -> tuple[list[float], list[
 
 
 def _range_text(rates: Sequence[float]) -> str:
-    return " to ".join(dict.fromkeys(f"{end(rates):.1%}" for end in (min, max)))
+    return " to ".join(dict.fromkeys(f"{max(0.0, end(rates)):.1%}" for end in (min, max)))
 
 
 def _honest_question(rejected: Sequence[float], aims: designs.Aims) -> Question:
@@ -299,7 +298,7 @@ def sample_decision(challenge: Challenge, offer: offers.Offer, bundle: str, file
         ),
         *_CONCLUSIONS,
         (
-            Step(YOU, f"Change in {file} what must differ on the installed system (below)."),
+            Step(YOU, f"Adapt {file} to the installed system (below)."),
             Step(YOU, f"campaign run {file}"),
             Step(YOU, f"campaign accept {bundle} {file}"),
         ),
@@ -310,7 +309,7 @@ def design_remarks(challenge: Challenge, offer: offers.Offer) -> Iterator[str]:
     """Lines about the design that the decision does not have: the power for each class of results."""
     model, design, aims = noise_model(offer), challenge.design, challenge.aims
     undecided = designs.outcome_probabilities(model, aims, design)[1]
-    yield f"an honest vendor is asked why a cell is faster than noise explains with probability {undecided:.3f}"
+    yield f"an honest vendor has to explain results faster than noise with probability {undecided:.3f}"
     classes = [(cell.target, cell.launch, cell.operation) for cell in (entry.cell for entry in comparable_cells(offer))]
     power_by_class = {
         name: designs.outcome_probabilities(
@@ -318,7 +317,7 @@ def design_remarks(challenge: Challenge, offer: offers.Offer) -> Iterator[str]:
         )[2]
         for name in dict.fromkeys(itertools.chain(*classes))
     }
-    inflated = f"inflated by {100 * aims.inflation:g}%, all results of a class are caught with probability"
+    inflated = f"a vendor who inflates all results of a class by {100 * aims.inflation:g}% is detected with probability"
     yield f"{inflated}: {', '.join(f'{name} {p:.2f}' for name, p in power_by_class.items())}"
 
 

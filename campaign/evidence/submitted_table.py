@@ -138,7 +138,7 @@ def _form_values(
         unit = place.entry.unit or (source.row.unit if isinstance(source, filled_form.Result) else "")
         number_format = dict(box.display).get(form_file.NUMBER_FORMAT, "General")
         if not is_plain(number_format, box.value, unit):
-            expected[f"{name} ({form_file.NUMBER_FORMAT})"] = "one that shows the number as it is"
+            expected[f"{name} ({form_file.NUMBER_FORMAT})"] = "one that shows the number unchanged"
             actual[f"{name} ({form_file.NUMBER_FORMAT})"] = number_format
     return expected, actual, f"{plural(len(expected), 'cell')} of the mapping compared; the rest of the form was not"
 

@@ -120,7 +120,7 @@ class OfferTerms:
     authority: Path | None = keys.key(values.FILE, "certificates of the authority that makes time stamps")
     proof: tuple[str, ...] = keys.key(
         schema.ListOf(schema.Choice(PROOFS)),
-        "what an offer must show beside a signature",
+        "what an offer must show besides a signature",
         says_default="one of nonce, head and timestamp",
     )
     shown: tuple[ShownProof, ...] = keys.key(
@@ -254,7 +254,7 @@ def with_acceptance(path: Path, acceptance: Acceptance) -> str:
         document.finish()
     except InputError as error:
         raise InputError(
-            f"{path}: accept: no entry can be added in this form; begin each entry on a line of its own, with a dash. "
+            f"{path}: accept: no entry can be added in this form; begin each entry on its own line, with a dash. "
             f"Nothing was written; with the entry below it would be wrong: {error}\n{acceptance.as_entry('')}"
         ) from error
     return changed_text

@@ -35,7 +35,7 @@ _CHECKED = {
     "EVD-05": "rule pack",
     "ENV-04": "your terms",
     "WVR-01": "waivers",
-    "RUN-08": "the campaign as a whole",
+    "RUN-08": "the entire campaign",
     "INP-01": "input files",
     "EVD-06": "agreement of duplicate records",
 }

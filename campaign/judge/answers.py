@@ -56,7 +56,7 @@ def _measurement_day(submission: Submission) -> date | None:
 
 
 def with_answers(submission: Submission, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings about the campaign as a whole, each with the campaign's answer."""
+    """Findings about the entire campaign, each with the campaign's answer."""
     measured = _measurement_day(submission)
     return tuple(
         with_answer(submission.answers, finding, measured, submission.cells if finding.subject == CAMPAIGN else ())

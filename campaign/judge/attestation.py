@@ -72,13 +72,13 @@ def check_attestations(case: Case) -> Iterator[Finding]:
     version = _VERSION.fullmatch(case.observation.program)
     if lacking and case.observation.complete and version:
         if tuple(map(int, version.groups())) < SINCE:
-            yield unchecked("{program} records nothing of its own processes", program=case.observation.program)
+            yield unchecked("{program} records nothing about its processes", program=case.observation.program)
         elif case.observation.binary_sha256 is None:
             yield unchecked(NO_JSON_LINES, program=case.observation.program)
         else:
             yield violation(
                 "the output has no attestation, which {program} always writes: lines were removed",
-                "the benchmark's record of its own processes",
+                "the benchmark's record of its processes",
                 "none",
                 program=case.observation.program,
             )

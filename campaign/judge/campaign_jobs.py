@@ -197,7 +197,7 @@ def _check_step_names(finished: Iterable[Case]) -> Iterator[Finding]:
         if outputs:
             yield (violation if twin else to_explain)(
                 "its output names the same job step as that of {other}" + ("" if twin else f": {RESTORED}"),
-                "a job step of its own",
+                "its own job step",
                 f"{phase.observation.job_id}.{step}",
                 about=phase.subject,
                 other=(twin or outputs[0]).subject,
@@ -224,7 +224,7 @@ def _check_copies(finished: Iterable[Case]) -> Iterator[Finding]:
         if numbers and (other := first.setdefault(numbers, case)) is not case:
             yield violation(
                 "all values are identical to those of {other}, to the last digit: one output is a copy of the other",
-                "values of its own",
+                "its own values",
                 listing(f"{name} {value:.10g}" for name, value in numbers),
                 about=case.subject,
                 other=other.subject,

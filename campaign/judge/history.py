@@ -177,7 +177,7 @@ def check_journal(submission: Submission) -> Iterator[Finding]:
         )
     elif not nonce:
         yield note(
-            "the buyer gave no nonce (a random word) before the runs: a journal rewritten as a whole would not be "
+            "the buyer gave no nonce (a random word) before the runs: a completely rewritten journal would not be "
             "noticed"
         )
     line, back_s = chain.back

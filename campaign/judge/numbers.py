@@ -351,7 +351,7 @@ def check_stat_rates(submission: Submission) -> Iterator[Finding]:
 @campaign_rule(
     "PHY-06",
     "rates grow at most by a factor beyond the processes times the single-process result, or are explained",
-    why="a process beside others is hardly faster than alone: a cache, or a benchmark that counts wrongly, is likely",
+    why="a process among others is hardly faster than alone: a cache, or a benchmark that counts wrongly, is likely",
     remedy="explain the growth, for example by caches of more nodes, or find its cause and measure again",
     severity=Severity.WARNING,
     parameters={

@@ -58,7 +58,7 @@ def _check_separate_nodes(case: Case, group: Sequence[Command]) -> Iterator[Find
         yield from _check_separate_cpus(case, nodes)
     elif shared_nodes := sorted(node for node, count in phase_counts.items() if count > 1):
         yield violation(
-            "phases that start together ran on the same nodes", "nodes of its own for each", listing(shared_nodes)
+            "phases that start together ran on the same nodes", "separate nodes for each", listing(shared_nodes)
         )
     elif unseen:
         yield unchecked(
@@ -84,7 +84,7 @@ def _check_separate_cpus(case: Case, nodes: Mapping[str, set[str]]) -> Iterator[
     if overlaps:
         yield violation(
             "copies of a phase ran on the same CPUs of a node",
-            "CPUs of its own for each",
+            "separate CPUs for each",
             listing(overlaps),
             remedy=_BIND,
         )
@@ -122,7 +122,7 @@ def _check_common_time(case: Case, spans: Mapping[str, _Span]) -> Iterator[Findi
         if end - start < shortest_share * lasted:
             together, needed = distinct_digits(end - start, shortest_share * lasted)
             yield to_explain_at_full_size(case.full)(
-                "phase {phase} was measured for only a part of its time beside the phases that start together with it",
+                "phase {phase} was measured during only a part of the phases that start together with it",
                 f"{show(Quantity.SHARE, shortest_share)} of its time or more ({needed} s of {lasted:.1f} s)",
                 f"{together} s",
                 phase=name,

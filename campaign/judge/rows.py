@@ -54,7 +54,7 @@ def table_rows(
 
 
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
-    """The rows with the findings about the campaign as a whole: a violation about a cell makes it invalid."""
+    """The rows with the findings about the entire campaign: a violation about a cell makes it invalid."""
     judged_rows = [_add_findings(row, [finding for finding in findings if _is_about_row(finding, row)]) for row in rows]
     invalid = {_source_key(row.record): row.cell for row in judged_rows if row.record and row.status is Status.INVALID}
     cells = {row.cell for row in judged_rows if row.status is Status.INVALID}

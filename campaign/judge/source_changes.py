@@ -44,7 +44,7 @@ def check_version(submission: Submission) -> Iterator[Finding]:
         used = {submission.sources.build_of(binary_sha256(case)) for case in finished_cases(submission)}
         trees = sorted({f"source tree {build.source_tree}" for build in used if build and build.source_tree})
         yield left_to_buyer(
-            "measured with campaign's own implementation, not the RFP's program",
+            "campaign's own implementation in place of the RFP's program",
             pin,
             ", ".join([*(programs or [BUILTIN.strip()]), *trees]),
         )

@@ -249,7 +249,7 @@ def _has_word(program: str, prefix: Sequence[str]) -> bool:
 
 
 def foreign_machine(program: Path) -> str:
-    """The machine that it is built for, if another than this one; "" otherwise."""
+    """Target architecture, if it is not this machine's; "" otherwise."""
     head, this_machine = _first_bytes(program), os.uname().machine
     if not head.startswith(b"\x7fELF") or len(head) < 20:
         return ""

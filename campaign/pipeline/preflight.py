@@ -482,7 +482,7 @@ def _too_long_jobs(definition: Definition, runs: Sequence[Run], slurm_partition:
     for where, limit in limits:
         if most_runs and limit is not None and needs_s > limit:
             run_time, needed, allowed = map(units.format_duration, (campaign.slurm.time_s, needs_s, limit))
-            remedy = ", or slurm.allocation: run, which gives each run a job of its own" if most_runs > 1 else ""
+            remedy = ", or slurm.allocation: run, which gives each run its own job" if most_runs > 1 else ""
             problem = (
                 f"a job of {units.plural(most_runs, 'run')} of {run_time} needs {needed}; {where} allows {allowed}; "
                 f"set a shorter slurm.time{remedy}"

@@ -131,7 +131,7 @@ def run(definition: Definition, request: Request, display: Display) -> Submissio
     for text in lasting_violations:
         display.say(f"these results will be invalid: {text}")
     for text in later_violations:
-        display.say(f"to be mended in the campaign file, before or after the run: {text}")
+        display.say(f"to be corrected in the campaign file, before or after the run: {text}")
     with open_store(definition.paths, pack.outputs) as store, atomic.locked(definition.paths.root, atomic.AMONG_OTHERS):
         has_work = checked.missing or planned.searches or store.under_way()
         # What an earlier driver had no time to submit failed with that driver, not for a cause of its own.

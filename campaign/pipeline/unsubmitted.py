@@ -64,7 +64,7 @@ def refused_job(jobs: Sequence[tuple[scripts.JobScript, str]], slurm_partition: 
             yield Mistake(
                 ("slurm", "allocation"),
                 f"the script of a job of {plural(len(job.steps), 'run')} has {size} bytes; Slurm takes {most_bytes} "
-                "(max_script_size); set slurm.allocation: run, which gives each run a job of its own",
+                "(max_script_size); set slurm.allocation: run, which gives each run its own job",
             )
             return
         widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)

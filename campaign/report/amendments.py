@@ -112,7 +112,7 @@ def amendment_text(earlier_pack: RulePack, later_pack: RulePack) -> str:
     valid_cells = [cell for cell in cells if cell not in cells_to_measure and cell not in cells_to_judge]
     results = (
         ("to be measured again", cells_to_measure),
-        ("to be judged again", cells_to_judge),
+        ("to be re-evaluated", cells_to_judge),
         ("count as they are", valid_cells),
     )
     return "\n".join(

@@ -225,7 +225,7 @@ def _lines(decision: DecisionBlock, width: int) -> list[str]:
     lines += printing.wrap(escaping.plain(f"{decision.may} {decision.may_not}"), width, "", "")
     for number in range(min(len(decision.steps), MOST_STEPS), 0, -1):
         steps = _step_lines(decision, number, width)
-        if number == 1 or len(lines) + len(steps) <= MOST_LINES:
+        if number == 1 or not decision.details or len(lines) + len(steps) <= MOST_LINES:
             return lines + steps
     return lines
 
@@ -344,21 +344,19 @@ def listed_findings(findings: Iterable[Finding]) -> str:
     by_rule = grouped((finding.rule, finding) for finding in findings)
     texts, words = list[str](), 0
     for rule, of_rule in by_rule.items():
-        text = first_message(of_rule)
-        words += len(text.split())
+        words += len(of_rule[0].message.split())
         if texts and words > MOST_LISTED_WORDS:
             break
-        texts.append(f"{text} ({rule})")
+        texts.append(f"{of_rule[0].message} ({rule}{_number_of_cells(of_rule)})")
     further_rules = [*by_rule][len(texts) :]
     further_text = f"; and {len(further_rules)} more ({units.listing(further_rules, 3)})" if further_rules else ""
     return "; ".join(texts) + further_text
 
 
-def first_message(findings: Sequence[Finding]) -> str:
-    """The message of the first finding, with the number of results in which it was found."""
-    message = findings[0].message
-    cells = {cell for finding in findings if finding.message == message for cell in finding.cells}
-    return f"{message} in {units.plural(len(cells), 'result')}" if cells else message
+def _number_of_cells(findings: Sequence[Finding]) -> str:
+    """In how many results the first message was found, after the rule's id; "" if it is about none."""
+    cells = {cell for finding in findings if finding.message == findings[0].message for cell in finding.cells}
+    return f", {units.plural(len(cells), 'result')}" if cells else ""
 
 
 def completeness(rows: Sequence[Row], addition: str = "") -> Question:
@@ -408,7 +406,8 @@ def decisions_question(decisions: Sequence[OpenDecision], is_for_vendor: bool, s
     who = "The buyer's" if is_for_vendor else "Your"
     if len(decisions) == 1:
         (decision,) = decisions
-        text = f"{who} decision: accept {first_message(decision.findings)} ({decision.rule})?"
+        place = f"{decision.rule}{_number_of_cells(decision.findings)}"
+        text = f'{who} decision: accept "{decision.findings[0].message}" ({place})?'
         return Question("decisions", answer, text)
     kinds = grouped((_decision_kind(decision.findings[0]), decision.findings) for decision in decisions)
     counts = ", ".join(_count_decisions(kind, decided) for kind, decided in kinds.items())

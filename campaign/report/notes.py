@@ -192,7 +192,8 @@ def _attempt_remarks(row: Row) -> Iterator[Remark]:
                 else f"{row.attempts} attempts, none valid; the last one is shown"
             )
     if row.other_attempts:
-        yield Remark(f"{units.plural(row.other_attempts, 'more attempt')} used different settings; not reported")
+        verb = "is" if row.other_attempts == 1 else "are"
+        yield Remark(f"{units.plural(row.other_attempts, 'attempt')} with other settings {verb} not included")
 
 
 def _iteration_remarks(row: Row) -> Iterator[Remark]:

@@ -196,7 +196,7 @@ class Partition:
             return f"partition {name} has no nodes"
         usable = f"{'all' if self.usable == self.nodes else self.usable} usable"
         nodes_text = (
-            f"{usable} with {self.cores_per_node} cores each" if len(self.kinds) < 2 else f"{usable}, not alike"
+            f"{usable} with {self.cores_per_node} cores each" if len(self.kinds) < 2 else f"{usable}, not identical"
         )
         parts = [f"partition {name}: {plural(self.nodes, 'node')}, {nodes_text if self.usable else 'none usable'}"]
         if len(self.kinds) == 1 and self.kinds[0].system_text:

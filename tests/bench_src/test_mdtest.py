@@ -497,7 +497,7 @@ NUMBERS = "--saveRankPerformanceDetails FILE has the numbers of all processes"
         ("-n 4 -l 3", "-f or -l asks for more tasks than the 2 that were started"),
         (
             "-n 10 -b 2 -z 1",
-            "-n 10 does not divide by the 3 directories of the tree: only 9 items a process would be made;"
+            "-n 10 does not divide by the 3 directories of the tree: only 9 items per process would be made;"
             " use -n 9 or -n 12",
         ),
         ("-n 4e -F", "4611686018427387904 items on each of 2 processes are beyond 64 bits"),

@@ -35,8 +35,8 @@ def test_a_pipe_gets_lines_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     assert output.fold_to_terminal(LINE, io.StringIO()) == LINE
 
 
-@pytest.mark.parametrize(("columns", "width"), [("80", 80), ("200", 100), ("10", 40)])
-def test_tables_have_the_terminals_width_up_to_that_of_a_file(
+@pytest.mark.parametrize(("columns", "width"), [("80", 80), ("200", 200), ("10", 40)])
+def test_tables_have_the_terminals_width_and_in_a_file_a_fixed_one(
     columns: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)

@@ -82,7 +82,9 @@ def test_runs_that_are_cancelled_together_are_reported_in_one_line(tmp_path: Pat
     lines.show(progress_of(first, attempt(RUNS[1], State.RUNNING), attempt(RUNS[2], State.PENDING)))
     lines.show(progress_of(first, second, third))
     lines.show(progress_of(first, second, third))
-    assert stream.getvalue().endswith("[3/3] 3 runs cancelled: scratch.peak.shared.r1 to scratch.peak.onefile.r1\n")
+    assert stream.getvalue().endswith(
+        "[3/3] 3 runs were cancelled: scratch.peak.shared.r1 to scratch.peak.onefile.r1\n"
+    )
     assert stream.getvalue().count("cancelled") == 1
     assert (tmp_path / "run.log").read_text().count("cancelled: job 17: CANCELLED") == 3
 

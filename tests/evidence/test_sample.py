@@ -98,10 +98,11 @@ def test_a_sample_is_designed_and_described_with_its_true_rates() -> None:
     caught = f"Detection: {rates[2]:.1%} of vendors who inflate 25% of their results by 15% (required: 90%)."
     assert answers["inflated"] == ("yes", caught)
     assert answers["days"][0] == "assumed"
-    assert "The rates hold if days differ by 3.0%, an assumption: the bundle has one session." in answers["days"][1]
-    assert "If days differ by 5%: false rejections " in answers["days"][1]
+    assert "The rates assume that days differ by 3.0%, an assumption: the bundle has one session." in answers["days"][1]
+    assert " At 5%: " in answers["days"][1]
     assert [step.what.partition(" in ")[0] for step in block.steps] == [
-        "Change", "campaign run sample.yaml", "campaign accept offers/offer.zip sample.yaml"
+        "Adapt sample.yaml to the installed system (below).", "campaign run sample.yaml",
+        "campaign accept offers/offer.zip sample.yaml"
     ]  # fmt: skip
     texts = list(sample.design_remarks(challenge, vendors_offer))
     assert [name.split()[0] for name in texts[1].partition(": ")[2].split(", ")] == [
@@ -227,7 +228,7 @@ def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
     assert main(words) == 0
     challenge = sample.read_challenge(target)
     out = capsys.readouterr().out
-    assert f"cells to measure again: {' '.join(challenge.cells)}" in out and "caught with probability" in out
+    assert f"cells to measure again: {' '.join(challenge.cells)}" in out and "is detected with probability" in out
     assert "  targets.scratch.directory: /scratch\n" in out
     definition = open_campaign(target)
     assert (definition.campaign.nonce, definition.campaign.name) == (challenge.nonce, "my-rfp-sample")

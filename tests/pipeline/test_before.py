@@ -207,7 +207,7 @@ def test_only_the_cells_that_are_measured_matter(cluster: Fake) -> None:
     file = full_size_file(cluster, "some")
     process = drive("run", file, "--only", "scratch/single/*/*")
     assert "GEO-03" not in process.stderr
-    assert "to be mended in the campaign file, before or after the run: SRC-05: build record lacks" in process.stderr
+    assert "to be corrected in the campaign file, before or after the run: SRC-05: build record lacks" in process.stderr
     assert cluster.jobs() != []
 
 

@@ -177,7 +177,7 @@ def test_a_script_longer_than_slurm_takes_is_named(cluster: Fake) -> None:
     cluster.fault("scheduler-parameters", "batch_sched_delay=0,max_script_size=5000")
     assert re.fullmatch(
         r"c\.yaml:11:8: slurm\.allocation: the script of a job of 3 runs has \d+ bytes; Slurm takes 5000 "
-        r"\(max_script_size\); set slurm\.allocation: run, which gives each run a job of its own",
+        r"\(max_script_size\); set slurm\.allocation: run, which gives each run its own job",
         refusal_text(read_definition("slurm: {time: 1m}\n")),
     )
 
@@ -302,7 +302,7 @@ def test_a_silent_controller_is_no_refusal(cluster: Fake, monkeypatch: pytest.Mo
 def test_a_limit_is_compared_with_the_time_of_a_whole_job(cluster: Fake) -> None:
     assert refusal_text(read_definition("slurm: {time: 2d}\n")) == (
         "c.yaml:11:15: slurm.time: a job of 3 runs of 2d needs 6d1m; partition batch allows 1d; "
-        "set a shorter slurm.time, or slurm.allocation: run, which gives each run a job of its own"
+        "set a shorter slurm.time, or slurm.allocation: run, which gives each run its own job"
     )
     assert refusal_text(read_definition("slurm: {time: 2d, allocation: run}\n")) == (
         "c.yaml:11:15: slurm.time: a job of 1 run of 2d needs 2d1m; partition batch allows 1d; set a shorter slurm.time"

@@ -106,8 +106,8 @@ def test_results_without_measurement_are_counted_one_by_one() -> None:
     two_reasons = (replace(reasons[0], cells=tuple(cells[:3])), replace(reasons[1], cells=tuple(cells[3:5])))
     for findings, says in (
         (two_reasons, "accept 5 results without measurement for 2 reasons (CMP-03)?"),
-        (two_reasons[:1], "accept declined: 0 in 3 results (CMP-03)?"),
-        ((replace(DECLINED, cells=tuple(cells[:1])),), "accept declined: no NFS in 1 result (CMP-03)?"),
+        (two_reasons[:1], 'accept "declined: 0" (CMP-03, 3 results)?'),
+        ((replace(DECLINED, cells=tuple(cells[:1])),), 'accept "declined: no NFS" (CMP-03, 1 result)?'),
         (
             (*two_reasons, EXPLAINED),
             "accept 5 results without measurement for 2 reasons, 1 explanation (CMP-03, RUN-08)?",

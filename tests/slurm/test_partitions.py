@@ -176,8 +176,8 @@ def test_of_unlike_nodes_the_smallest_count_and_each_kind_is_reported() -> None:
         NodeKind(1, 64, 512000, "gpu:2", ("genoa",), 2),
     )
     assert partition.account == (
-        "partition p: 5 nodes, 4 usable, not alike; 3 with 64 cores, 250 GiB (cpu, milan), 1 with 64 cores, 500 GiB, "
-        "gpu:2 (genoa); the smallest counts: 64 cores per node; slurm.constraint chooses one kind; "
+        "partition p: 5 nodes, 4 usable, not identical; 3 with 64 cores, 250 GiB (cpu, milan), 1 with 64 cores, 500 "
+        "GiB, gpu:2 (genoa); the smallest counts: 64 cores per node; slurm.constraint chooses one kind; "
         "1 down: n4 (down: dead set by root at 2026-11-22 19:45:28 UTC)"
     )
 

@@ -109,8 +109,8 @@ def test_a_campaign_on_unlike_nodes_uses_the_smallest_or_the_kind_that_it_choose
     plan = json.loads(mixed.call("plan", "--json"))
     assert {run["processes"] for run in plan["runs"] if run["launch"] == "max"} == {16}
     assert (
-        "partition sandbox: 4 nodes, all usable, not alike; 2 with 4 cores, 1.953 GiB (cpu, milan), 2 with 8 cores, "
-        "3.906 GiB (cpu, genoa); the smallest counts: 4 cores per node; slurm.constraint chooses one kind"
+        "partition sandbox: 4 nodes, all usable, not identical; 2 with 4 cores, 1.953 GiB (cpu, milan), 2 with 8 "
+        "cores, 3.906 GiB (cpu, genoa); the smallest counts: 4 cores per node; slurm.constraint chooses one kind"
     ) in mixed.call("plan")
     chosen_case = campaign(tmp_path, site, "chosen", "  constraint: genoa\n", "all")
     plan = json.loads(chosen_case.call("plan", "--json"))

@@ -224,7 +224,7 @@ VERIFIED = record(
             "how many of the runs that ended are covered by a journal head, and by a time stamp; null: by none",
         ),
         "findings": with_meaning(array_of(record(FINDING)), "about the bundle"),
-        "campaign_findings": with_meaning(array_of(record(FINDING)), "about the campaign as a whole"),
+        "campaign_findings": with_meaning(array_of(record(FINDING)), "about the entire campaign"),
         "verdict": null_or(record({"campaign": TEXT, "verdict": TEXT, "headline": TEXT, "cells": mapping_of(COUNT)})),
     },
     {

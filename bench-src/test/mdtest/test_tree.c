@@ -77,7 +77,7 @@ static void numbers_beyond_32_bits_stay_exact(void)
 static void items_that_do_not_fit_the_tree_are_refused(void)
 {
     CHECK_INT(plan(2, 1, false, 10, 0), -1);
-    CHECK_TEXT(why.text, "-n 10 does not divide by the 3 directories of the tree: only 9 items a process would be made; "
+    CHECK_TEXT(why.text, "-n 10 does not divide by the 3 directories of the tree: only 9 items per process would be made; "
                         "use -n 9 or -n 12");
     CHECK_INT(plan(2, 1, false, 2, 0), -1);
     CHECK_TEXT(why.text, "-n 2 is less than one item in each of the 3 directories of the tree: use -n 3");

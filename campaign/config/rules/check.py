@@ -99,7 +99,7 @@ def _check_series(condition: Values) -> None:
     (grows, other) = counts if is_series(counts["nodes"]) else reversed(counts)
     if counts[other] is None or is_series(counts[other]):
         series = "powers of two" if counts[grows] == SERIES else counts[grows]
-        condition.problem(f"{other} must be given beside a series of {series}", other)
+        condition.problem(f"{other} must be given with a series of {series}", other)
     if condition["title"] and grows not in sweeps.names(condition["title"]):
         condition.problem(f"{{{grows}}} is missing, which tells the members of the series apart", "title")
 
@@ -357,7 +357,7 @@ def _check_formula(
         operation.problem(str(error), "formula")
         return of_phase
     if record and across:
-        operation.problem(f"found {text}; numbers of other executions are not allowed beside `record`", "formula")
+        operation.problem(f"found {text}; numbers of other executions are not allowed with `record`", "formula")
         return of_phase
     numbers = [name for name, value in values.items() if formulas.is_number(value)]
     results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]

@@ -125,7 +125,7 @@ SCHEMA = KeyedMap(
     version=required(Number(1, 10**6), "version number, raised with every change of meaning"),
     extends=Field(
         kinds.ID,
-        "id of the pack, beside this file or among all, whose keys this one has too: mappings are joined key by key, "
+        "id of the pack, next to this file or among all, whose keys this one has too: mappings are joined key by key, "
         f"lists by the names of their entries ({', '.join(f'`{name}`' for name in kinds.NAMING)}), anything else is "
         "replaced; then only `id` and `version` are required here",
         default="",

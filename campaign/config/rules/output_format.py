@@ -198,7 +198,7 @@ class OutputFormat:
     warnings: tuple[str, ...] = key(ListOf(_PATTERN), "lines that are warnings")
     harmless: tuple[str, ...] = key(ListOf(_PATTERN), "lines that can be ignored")
     explain: Pairs = key(
-        MapOf(_PATTERN, LINE), "lines of `errors` and `warnings`, and what is said in place of each; `{name}`: a group"
+        MapOf(_PATTERN, LINE), "lines of `errors` and `warnings`, and the text in place of each; `{name}`: a group"
     )
     passages: tuple[Passage, ...] = key(
         ListOf(record(Passage), most=100),

@@ -162,7 +162,7 @@ def _check_phase(phase: Values, programs: list[str], conditions: list[str]) -> N
         )
     phase.require(phase["program"], programs, "program")
     if phase["input"] and phase["text"]:
-        phase.problem("found `text` beside `input`; remove one of them", "text")
+        phase.problem("found both `text` and `input`; remove one of them", "text")
     for condition in phase["launch"] or ():
         phase.require(condition, conditions, "launch")
     if phase_counts and "items_" in (phase["arguments"] or ""):
@@ -193,7 +193,7 @@ def _check_together(phases: Sequence[Values]) -> None:
             )
         elif phase["nodes"] == "same" or (first["nodes"] == "same" and phase["nodes"] != "other"):
             phase.problem(
-                f"it starts together with {first['id']}, on nodes of its own; allowed: a number or a formula such as "
+                f"it starts together with {first['id']}, on its own nodes; allowed: a number or a formula such as "
                 "`nodes / 2` for both, or `other` for this one",
                 "nodes",
             )

@@ -36,7 +36,10 @@ _CELL_DIFFERENCES: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str],
         "the formula inflates the two campaigns differently",
     ),
     (lambda a, b: (a.processes, a.nodes) != (b.processes, b.nodes), "process or node counts differ from the first's"),
-    (lambda a, b: bool(a.values) and a.values == b.values, "identical values: the same measurements?"),
+    (
+        lambda a, b: bool(a.values) and a.values == b.values,
+        "values equal the first's exactly: probably the same measurements",
+    ),
 )
 
 

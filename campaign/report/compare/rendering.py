@@ -252,7 +252,7 @@ def comparison_decision(comparison: OfferComparison, names: Sequence[str]) -> de
         f"{offer_letter(place)}: {remark}"
         for place in (*range(1, len(comparison.offers)), 0)
         for remark in comparison.remarks[place]
-        # What limits both alike, such as the size of a rehearsal, is said of the first alone.
+        # A limit common to both, such as the size of a rehearsal, is reported for the first only.
         if remark != comparison.offers[place].remark and (place == 0 or remark not in comparison.remarks[0])
     ]
     rules = (f"{first.rules} {first.version}", f"{first.profile} size") if first.rules else ()

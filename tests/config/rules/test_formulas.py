@@ -130,7 +130,7 @@ def test_an_operation_of_several_executions_has_no_sweep_of_one(tmp_path: Path) 
         ("mean(nodes) * speed", "found nodes; allowed: time_step, speed\n"),
         ("speed@one_core / speed@scale_1", "uses no result; allowed: time_step, speed"),
         ("speed @ one_core", "is not arithmetic; allowed: "),
-        ("printed: s, record: time, formula: value / value@one_core", "not allowed beside `record`"),
+        ("printed: s, record: time, formula: value / value@one_core", "not allowed with `record`"),
     ],
 )
 def test_an_error_says_what_may_be_named(formula: str, expected: str, tmp_path: Path) -> None:

@@ -247,8 +247,8 @@ def test_phases_that_start_together_must_fit_the_launch_condition(tmp_path: Path
         (("nodes: other", "nodes: other, beside: files"), r"\[2\]\.beside: found files; allowed: the phase before it"),
         (("nodes: other", "nodes: other, beside: config"), r"\[2\]\.beside: found config; allowed"),
         (("program: mdtest, arg", "nodes: 1, beside: apart, program: mdtest, arg"), r"\[4\]\.beside: found apart"),
-        (("nodes: other", "beside: later"), r"\[2\].*starts together with later, on nodes of its own"),
-        (("nodes: other", "nodes: 1, beside: later"), r"\[2\].*on nodes of its own; allowed: a number"),
+        (("nodes: other", "beside: later"), r"\[2\].*starts together with later, on its own nodes"),
+        (("nodes: other", "nodes: 1, beside: later"), r"\[2\].*on its own nodes; allowed: a number"),
         (("nodes: other", "nodes: other, beside: later, launch: [one]"), r"launch: it starts together with later, whi"),
         (('"{directory}/data"}', '"{directory}/data", beside: apart}'), r"\[3\]\.beside: give exactly one of"),
         (('arguments: "-r', 'arguments: "beside=x'), r"\[2\]\.arguments: found beside=x; allowed: words that"),
@@ -337,7 +337,7 @@ def test_a_phase_writes_the_path_of_an_input_or_copies_it(tmp_path: Path) -> Non
     ("phase_text", "problem"),
     [
         ("input: bx", r"phases\[0\]\.input: found bx; did you mean box"),
-        ("text: a, input: box", r"phases\[0\]\.text: found `text` beside `input`; remove one"),
+        ("text: a, input: box", r"phases\[0\]\.text: found both `text` and `input`; remove one"),
     ],
 )
 def test_a_copy_is_of_an_input_and_of_nothing_else(tmp_path: Path, phase_text: str, problem: str) -> None:

@@ -106,9 +106,9 @@ def test_init_writes_the_largest_of_the_cluster(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        (", processes_per_node: all", "", "processes_per_node must be given beside a series of powers of two"),
+        (", processes_per_node: all", "", "processes_per_node must be given with a series of powers of two"),
         ('"{nodes} nodes"', "Nodes", "{nodes} is missing, which tells the members of the series apart"),
-        ("nodes: 1, proc", "nodes: powers of two, proc", "processes_per_node must be given beside a series"),
+        ("nodes: 1, proc", "nodes: powers of two, proc", "processes_per_node must be given with a series"),
     ],
 )
 def test_a_series_of_a_pack_is_complete(old: str, new: str, problem: str, tmp_path: Path) -> None:

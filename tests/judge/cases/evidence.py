@@ -18,7 +18,7 @@ from tests.judge.cases.submissions import good_submission
 OWN = "crossroads-mdtest"
 KEY, TABLE = "ED25519 key SHA256:abc", "tables/table.txt"
 ANONYMOUS = (
-    "the buyer gave no nonce (a random word) before the runs: a journal rewritten as a whole would not be noticed"
+    "the buyer gave no nonce (a random word) before the runs: a completely rewritten journal would not be noticed"
 )
 
 RECOVERED = {

@@ -364,7 +364,7 @@ EXAMPLES: list[Example] = [
     of_buyer(
         disclosed(
             "SRC-01",
-            "measured with campaign's own implementation, not the RFP's program",
+            "campaign's own implementation in place of the RFP's program",
             builtin(),
             "mdtest 1.8.4",
             "campaign bench 0.1.0",

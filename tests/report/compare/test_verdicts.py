@@ -410,7 +410,7 @@ def test_what_limits_a_comparison_is_reported() -> None:
             "block: 1g; the first has not set",
             "1 cell: total item count differs from the first's",
             "1 cell: process or node counts differ from the first's",
-            "1 cell: identical values: the same measurements?",
+            "1 cell: values equal the first's exactly: probably the same measurements",
         ),
     )
     edited = [offer(row(LOW, rules={**offers.RULES, "sha256": 64 * digit})) for digit in "ab"]
