@@ -203,6 +203,7 @@ def _finding_groups(findings: Sequence[Finding], pack: RulePack) -> list[tuple[s
         for finding in causes.merge_causes(findings)
     )
     lines_by_group: dict[int, list[dict[str, Any]]] = {}
+    remedies: set[str] = set()  # each is there once
     for (number, *_), equal_findings in sorted(by_text.items(), key=lambda item: item[0][:2]):
         first = equal_findings[0]
         by_values = grouped(((finding.expected, finding.actual), finding.subject) for finding in equal_findings)
@@ -210,6 +211,8 @@ def _finding_groups(findings: Sequence[Finding], pack: RulePack) -> list[tuple[s
             {"expected": expected, "actual": actual, "subjects": subjects}
             for (expected, actual), subjects in by_values.items()
         ]
-        fields = {"guided": GROUPS[number].guided, "times": len(equal_findings), "each": values}
-        lines_by_group.setdefault(number, []).append(finding_json(pack, first) | fields)
+        line = finding_json(pack, first) | {"times": len(equal_findings), "each": values}
+        line["guided"] = GROUPS[number].guided and line.get("remedy") not in remedies
+        remedies.add(line.get("remedy") or "")
+        lines_by_group.setdefault(number, []).append(line)
     return [(GROUPS[number].title, lines) for number, lines in lines_by_group.items()]

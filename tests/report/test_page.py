@@ -18,7 +18,8 @@ from campaign.config.rules.entries import Plot
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.findings import Finding, Severity
 from campaign.report.plots import shapes, svg
-from campaign.report.plots.searches import CHOSEN, CONFIRMED, RUN
+from campaign.report.plots.attempts import DONE, FAILED, STOPPED
+from campaign.report.plots.searches import CHOSEN, CONFIRMED, CURVE, RUN
 from campaign.report.write import write_pdf, write_report
 from tests.report.test_write import FINDING, contents, contents_in
 from tests.support.browser import Browser, Tab
@@ -268,7 +269,7 @@ def test_the_marks_of_plots_can_be_told_from_a_dark_ground(browser: Browser, pag
     tab = browser.open(page, DESKTOP)
     tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     paper = tab.get("getComputedStyle(document.body).backgroundColor")
-    for colour in (*shapes.COLOURS, RUN, CONFIRMED, CHOSEN, svg.INK):
+    for colour in (*shapes.COLOURS, RUN, CONFIRMED, CHOSEN, CURVE, DONE, FAILED, STOPPED, svg.INK):
         for property in ("fill", "stroke"):
             drawn_colour = tab.get(
                 f"(one => {{ one.setAttribute('{property}', '{colour}'); return getComputedStyle(one).{property}; }})"

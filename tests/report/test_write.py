@@ -361,6 +361,12 @@ def test_errors_come_before_what_is_disclosed(tmp_path: Path) -> None:
     assert text.index("broken") < text.index("said only")
 
 
+def test_what_to_do_about_a_rule_is_said_once(tmp_path: Path) -> None:
+    findings = tuple(replace(FINDING, wording=f"wrong {number}") for number in range(3))
+    text = Page(write_report(tmp_path, contents(eventful_results(), findings))).text
+    assert text.count("To do: ") == 1 and text.index("wrong 0") < text.index("To do: ") < text.index("wrong 1")
+
+
 def test_a_pack_that_is_not_the_projects_says_where_it_is_from(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("id: mine\n")
     results = eventful_results()
