@@ -22,9 +22,9 @@ def show_steps(stream: TextIO) -> Iterator[None]:
     """Within the context, steps are shown on this terminal; nothing on one that cannot erase, or in a file."""
     if not can_redraw(stream):
         yield
-        return
-    with display_steps(_StepLine(stream).draw):
-        yield
+    else:
+        with display_steps(_StepLine(stream).draw):
+            yield
 
 
 class _StepLine:

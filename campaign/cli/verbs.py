@@ -49,27 +49,23 @@ def show_rules(arguments: argparse.Namespace) -> int:
         entries = [record(facts.COLUMNS, fact) for fact in facts.CATALOGUE]
         text_of_facts = grid.plain_grid(facts.COLUMNS, facts.CATALOGUE, columns())
         show(json.dumps(entries, indent=1) if arguments.json else text_of_facts)
-        return OK
-    if arguments.clauses:
+    elif arguments.clauses:
         from campaign.report import clauses  # with all that judges
 
         pack = packs.load(arguments.id)
         show(clauses.coverage_json(pack) if arguments.json else clauses.coverage_text(pack, columns()))
-        return OK
-    if arguments.other:
+    elif arguments.other:
         from campaign.report import amendments
 
         show(amendments.comparison(arguments.id, arguments.other))
-        return OK
-    if arguments.id and has_key(Path(arguments.id), "parts"):
+    elif arguments.id and has_key(Path(arguments.id), "parts"):
         from campaign.report import form_check
 
         loaded_rfp, rule_packs = rfp.load_with_packs(Path(arguments.id))
         show(rfp.text(loaded_rfp, rule_packs))
         if loaded_rfp.forms:
             show(f"\n{form_check.forms_text(loaded_rfp, rule_packs, columns())}")
-        return OK
-    if arguments.id:
+    elif arguments.id:
         pack = packs.load(arguments.id)
         show(text.text(pack, columns(), packs.load(pack.bases[0]) if pack.bases else None))
     else:

@@ -101,8 +101,8 @@ def check_scripts(data: Path, bag: bagit.Bag, submission: Submission) -> Iterato
             planned[job] = [(attempt, runs[attempt.run]) for attempt in attempts]
     if planned and submission.campaign.slurm.template is not None:  # it is a program, and the vendor's is not run here
         yield unchecked_by_buyer("job scripts from the vendor's own template (slurm.template) are not rendered again")
-        return
-    yield from _compare_with_plan(data, planned, directories, submission)
+    else:
+        yield from _compare_with_plan(data, planned, directories, submission)
 
 
 def _compare_with_plan(
