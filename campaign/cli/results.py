@@ -51,7 +51,6 @@ from campaign.report import (
 )
 from campaign.report.compare import offer_files, rendering, verdicts
 from campaign.report.compare.comparison import parse_day, parse_targets, parse_terms
-from campaign.report.compare.offer_files import PartsOfOffer
 from campaign.report.foreign import judge_table
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_pdf, write_report
@@ -316,7 +315,7 @@ def compare(arguments: argparse.Namespace) -> int:
     return OK if is_complete and all(comparison.passed for comparison in comparisons.values()) else INCOMPLETE
 
 
-def _load_offers(arguments: argparse.Namespace) -> list[PartsOfOffer]:
+def _load_offers(arguments: argparse.Namespace) -> list[offer_files.PartsOfOffer]:
     """The offers, or of each the selected part. Raises InputError if one of several parts meets one without."""
     paths, part = arguments.campaigns, arguments.of_part
     mapping, pack = rfps.mapping_and_packs(arguments.mapping, paths[-1], arguments.rules, part)
@@ -332,7 +331,7 @@ def _load_offers(arguments: argparse.Namespace) -> list[PartsOfOffer]:
     return [(None, {"": parts.get(part) or parts[""]}) for _, parts in offers] if part else offers
 
 
-def _say_other_answers(paths: Sequence[Path], offers: Sequence[PartsOfOffer]) -> None:
+def _say_other_answers(paths: Sequence[Path], offers: Sequence[offer_files.PartsOfOffer]) -> None:
     """Offers that answer another RFP than the first, or not all of it."""
     first, _ = offers[0]
     for path, (rfp, parts) in zip(paths, offers, strict=True):

@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from campaign.config import rfp
-from campaign.config.rfp import Rfp
 from campaign.config.rules import kinds, packs
 from campaign.config.rules.pack import RulePack
 from campaign.core.runs import Cell
@@ -55,7 +54,7 @@ def comparison(earlier_path: str, later_path: str) -> str:
     return "\n".join(lines)
 
 
-def _heading(earlier_pack: RulePack | Rfp, later_pack: RulePack | Rfp, changes: Sequence[Amendment]) -> str:
+def _heading(earlier_pack: RulePack | rfp.Rfp, later_pack: RulePack | rfp.Rfp, changes: Sequence[Amendment]) -> str:
     versions = f"{earlier_pack.id} {earlier_pack.version} and {later_pack.id} {later_pack.version}"
     return f"{versions}: {plural(len(changes), 'change')}"
 
@@ -66,7 +65,7 @@ def pack_changes(earlier_pack: RulePack, later_pack: RulePack) -> list[Amendment
     return [*_changes(packs.open_pack(earlier_pack.path)[0].root, packs.open_pack(later_pack.path)[0].root)]
 
 
-def rfp_changes(earlier_rfp: Rfp, later_rfp: Rfp) -> list[Amendment]:
+def rfp_changes(earlier_rfp: rfp.Rfp, later_rfp: rfp.Rfp) -> list[Amendment]:
     """How an RFP differs from another one, apart from its packs."""
     return [*_changes(Document.open(earlier_rfp.path).root, Document.open(later_rfp.path).root)]
 

@@ -14,7 +14,6 @@ from campaign.config.rules import facts, formulas
 from campaign.core import formula
 from campaign.core.columns import Column
 from campaign.core.decode import nondefault_fields
-from campaign.core.formula import Value
 from campaign.core.grouping import grouped
 from campaign.core.runs import Cell, Geometry, Status, matches
 from campaign.judge.conditions import line_values
@@ -33,7 +32,7 @@ class Figure:
     """A result or fact that a score is computed from: `name` is `part/target/launch/files/operation`."""
 
     name: str
-    value: Value | None
+    value: formula.Value | None
     unit: str
     status: str
     origin: str  # its run, job, file and line
@@ -107,14 +106,14 @@ def offer_figures(rfp: Rfp, parts: Mapping[str, Offer]) -> Iterator[Figure]:
             yield from _fact_figures(rfp, part, cell, values, "not in the table", offer.source)
 
 
-def _known_before(geometry: Geometry | None, proposed: Mapping[str, Any]) -> dict[str, Value]:
+def _known_before(geometry: Geometry | None, proposed: Mapping[str, Any]) -> dict[str, formula.Value]:
     """The facts that need no run: the counts of a line, and the system that is offered."""
     offered = {f"offered.{name}": value for name, value in proposed.items()}
     return {**(formulas.numbers(geometry, {}) if geometry else {}), **offered}
 
 
 def _fact_figures(
-    rfp: Rfp, part: str, cell: Cell, values: Mapping[str, Value], status: str, origin: str
+    rfp: Rfp, part: str, cell: Cell, values: Mapping[str, formula.Value], status: str, origin: str
 ) -> Iterator[Figure]:
     """The facts of a line of the table; none that only a run shows where nothing is to be measured."""
     for fact in rfp.fact_names:
@@ -154,11 +153,11 @@ class Lacking(ValueError):
         self.status = status
 
 
-def formula_inputs(names: Iterable[str], figures: FiguresByName) -> dict[str, Value]:
+def formula_inputs(names: Iterable[str], figures: FiguresByName) -> dict[str, formula.Value]:
     """The value of each name in a formula, `fom` or `max(fom)`. Raises Lacking if there is none, and ValueError if
     a name has several.
     """
-    inputs: dict[str, Value] = {}
+    inputs: dict[str, formula.Value] = {}
     for name in names:
         source = formula.aggregated_name(name) or name
         values = [figure.value for figure in figures[source] if figure.value is not None]

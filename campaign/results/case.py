@@ -20,7 +20,6 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.system import Proposed
 from campaign.core import formula
 from campaign.core.findings import Finding
-from campaign.core.formula import Value
 from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
 from campaign.core.records import Iteration, Observation, Outputs, Record, record_key
@@ -88,7 +87,7 @@ class Case:
         """The value of the operation's column: a record of the output, or computed from others by its formula."""
         return result(operation, self.operations, self._of_copies, self._numbers)
 
-    def _numbers(self, names: Sequence[str]) -> dict[str, Value]:
+    def _numbers(self, names: Sequence[str]) -> dict[str, formula.Value]:
         return {**fact_values(self, names), **self.pack.planned_numbers(self.run.geometry, self.values)}
 
     def records_of(self, operation: str = "") -> tuple[Record, ...]:
@@ -337,10 +336,10 @@ def deciding_operation(pack: RulePack, run: Run) -> Operation:
 # --- facts: each that `campaign.config.rules.facts` lists for one execution
 
 
-Reader = Callable[[Case], Value | None]
+Reader = Callable[[Case], formula.Value | None]
 
 
-def fact_values(case: Case, names: Sequence[str]) -> dict[str, Value]:
+def fact_values(case: Case, names: Sequence[str]) -> dict[str, formula.Value]:
     """The values of these facts, of variables that are numbers, and of functions of a series or a sweep: as recorded,
     or as planned before the run. What is not known is left out.
     """
@@ -421,7 +420,7 @@ def result(
     operation: Operation,
     operations: Sequence[Operation],
     records: Callable[[Operation], Sequence[Record | None]],
-    numbers: Callable[[Sequence[str]], Mapping[str, Value]],
+    numbers: Callable[[Sequence[str]], Mapping[str, formula.Value]],
 ) -> Record | None:
     """The value of an operation's column: a record of the output, or computed from others by its formula.
 
@@ -454,7 +453,7 @@ def is_member(operation: Operation, name: str) -> bool:
 
 
 def evaluate_formula(
-    operation: Operation, inputs: Mapping[str, Sequence[Record | None]], numbers: Mapping[str, Value]
+    operation: Operation, inputs: Mapping[str, Sequence[Record | None]], numbers: Mapping[str, formula.Value]
 ) -> Record | None:
     """The record with its parts; None if one is missing or the formula has no value."""
     records_by_name = {name: [record for record in records if record] for name, records in inputs.items() if records}

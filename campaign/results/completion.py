@@ -13,7 +13,6 @@ from campaign.core.paths import Paths
 from campaign.core.records import Completion, PhaseTimes
 from campaign.core.runs import Attempt, State
 from campaign.results.environment import facts_file
-from campaign.results.environment.facts_file import NAME, FactLine, FactsFile
 from campaign.results.parsers.lines import printable_line
 
 
@@ -22,11 +21,11 @@ def read_completion(folder: Path, token: str | None = None) -> Completion | None
     return completion_of(facts_file.read(folder), folder, token) if facts_file.has_ended(folder) else None
 
 
-def completion_of(file: FactsFile, folder: Path, token: str | None = None) -> Completion | None:
+def completion_of(file: facts_file.FactsFile, folder: Path, token: str | None = None) -> Completion | None:
     """How the attempt with these facts ended, None while it has not. Raises ValueError if the facts are damaged or,
     where a token is given, another attempt's.
     """
-    path = folder / NAME
+    path = folder / facts_file.NAME
     if not file.is_ended:
         return None
     if file.refusal:
@@ -57,7 +56,7 @@ def unused_measurement(paths: Paths, attempt: Attempt) -> Completion | None:
     return completion if completion is not None and completion.ended_well else None
 
 
-def _values(facts: list[FactLine]) -> Mapping[str, Any]:
+def _values(facts: list[facts_file.FactLine]) -> Mapping[str, Any]:
     """The values of facts by name, with texts that can be shown. Raises ValueError if one is there twice."""
     values = {fact.name: printable_line(fact.value) if isinstance(fact.value, str) else fact.value for fact in facts}
     if len(values) < len(facts):

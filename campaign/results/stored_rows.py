@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import typing
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from campaign.core.decode import decode, dumps
 from campaign.core.frozen import replace
@@ -25,9 +24,9 @@ def _check_kinds(dataclass_type: type, columns: tuple[str, ...], kinds: tuple[ty
     """Raises TypeError where a column has a value of another kind than the dataclass's field of its name: SQLite stores
     any. Rows mostly have the same kinds, so that few are checked.
     """
-    hints = typing.get_type_hints(dataclass_type) | _STORED
+    hints = get_type_hints(dataclass_type) | _STORED
     for column, kind in zip(columns, kinds, strict=True):
-        allowed = typing.get_args(hints[column]) or (hints[column],)
+        allowed = get_args(hints[column]) or (hints[column],)
         if not any(
             issubclass(kind, int if allowed_kind is bool else (int, float) if allowed_kind is float else allowed_kind)
             for allowed_kind in allowed

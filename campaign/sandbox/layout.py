@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from campaign.core import atomic, users
@@ -138,7 +137,7 @@ class Layout:
 
     def save(self, state: SandboxState) -> None:
         """Write sandbox.json in one step: a reader, or a start killed here, sees the old state or the new one."""
-        text = json.dumps({"version": STATE_VERSION, **dataclasses.asdict(state)}, indent=1)
+        text = json.dumps({"version": STATE_VERSION, **asdict(state)}, indent=1)
         atomic.write(self.state_file, text + "\n")
 
     def is_free(self) -> bool:

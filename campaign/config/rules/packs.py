@@ -10,7 +10,6 @@ from pathlib import Path
 
 from campaign.config.rules import catalogue, check, clauses, kinds, programs, readers
 from campaign.config.rules.format import SCHEMA
-from campaign.config.rules.kinds import PROFILES
 from campaign.config.rules.pack import RulePack
 from campaign.config.values import is_path_of_pack
 from campaign.core import keys, schema, untrusted
@@ -173,7 +172,7 @@ def _pack(values: schema.Values, paths: tuple[Path, ...]) -> RulePack:
     fields["programs"], fields["phases"] = programs.programs_and_phases(fields)
     return RulePack(
         **fields,
-        items_total={profile: items[profile] for profile in PROFILES if items[profile] is not None},
+        items_total={profile: items[profile] for profile in kinds.PROFILES if items[profile] is not None},
         items_at_least=items["at_least"],
         items_clause=items["clause"],
         items_unit=items["unit"],

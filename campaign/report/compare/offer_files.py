@@ -19,7 +19,6 @@ from campaign.config import response
 from campaign.config import rfp as rfps
 from campaign.config.definition import open_campaign
 from campaign.config.forms import FormMapping
-from campaign.config.rfp import Rfp
 from campaign.config.rules.pack import RulePack
 from campaign.core import archives, temporary, untrusted
 from campaign.core.bagit import MANIFEST
@@ -49,7 +48,7 @@ _TABLE = "a table; its values are not verified"
 _BUNDLE_FILE = re.compile(rf"(?:[^/]+/)?((?:{PARTS}/[^/]+/)?(?:{re.escape(TABLE)}|{re.escape(MANIFEST)})|{RFP})")
 
 Form = tuple[FormMapping, Mapping[str, RulePack]]
-PartsOfOffer = tuple[Rfp | None, Mapping[str, Offer]]  # the RFP that an offer answers, and its parts
+PartsOfOffer = tuple[rfps.Rfp | None, Mapping[str, Offer]]  # the RFP that an offer answers, and its parts
 
 
 def load_offer(path: Path, form: Form | None = None) -> PartsOfOffer:

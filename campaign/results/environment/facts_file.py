@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,7 @@ class FactsFile:
     refusal: str = ""
     problems: tuple[str, ...] = ()
 
-    @cached_property
+    @functools.cached_property
     def _by_source(self) -> Mapping[str, list[FactLine]]:
         return grouped((fact.source, fact) for fact in self.facts)
 

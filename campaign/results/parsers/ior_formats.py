@@ -9,7 +9,6 @@ from campaign.core import placed_json
 from campaign.core.records import Observation, Record
 from campaign.results.parsers import ior_text
 from campaign.results.parsers.consistency import count_contradicts
-from campaign.results.parsers.ior_text import IorSummary, IterationRow, row_contradiction
 from campaign.results.parsers.lines import NO_END, Notes, Repeats, local_time
 
 # Lines that IOR prints in all formats.
@@ -66,8 +65,8 @@ def _json(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation
     return records, notes.added_to(seen)
 
 
-def _summary(root: placed_json.PlacedValue, file: str, notes: Notes) -> IorSummary:
-    summary = IorSummary(file)
+def _summary(root: placed_json.PlacedValue, file: str, notes: Notes) -> ior_text.IorSummary:
+    summary = ior_text.IorSummary(file)
     for test in placed_json.JsonPath.parse("tests[*]").find(root):
         for result in placed_json.JsonPath.parse("Results[*]").find(test):
             row = _texts(result) | {"test": _texts(test).get("TestID", "")}
@@ -77,7 +76,7 @@ def _summary(root: placed_json.PlacedValue, file: str, notes: Notes) -> IorSumma
                 and _RATE.fullmatch(row.get("bwMiB", ""))
             ):
                 rows = summary.iterations.setdefault((int(row["test"]), row["access"]), [])
-                rows.append(IterationRow(result.line, row["bwMiB"], {}))
+                rows.append(ior_text.IterationRow(result.line, row["bwMiB"], {}))
     entries = placed_json.JsonPath.parse("summary[*]").find(root)
     for entry in entries:
         line = next((value.line for value in placed_json.JsonPath.parse("bwMaxMIB").find(entry)), entry.line)
@@ -114,7 +113,7 @@ def _csv(text: str, file: str, notes: Notes) -> tuple[list[Record], Observation]
             notes.unknown(number, line)
             continue
         tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks
-        if contradiction := row_contradiction(access, row, row_counts[access]):
+        if contradiction := ior_text.row_contradiction(access, row, row_counts[access]):
             notes.unreadable(number, line, contradiction)
             doubtful.add(access)
         row_counts[access] += 1

@@ -27,7 +27,6 @@ from campaign.core.frozen import replace
 from campaign.core.line_pattern import LineSearch
 from campaign.core.records import Iteration, Observation, OutputRemark, Record, Source
 from campaign.results.parsers import notices
-from campaign.results.parsers.notices import is_fatal
 
 NO_END = "CSV has no closing line: cannot tell whether the benchmark finished"
 TWO_RUNS = "a second run in one output: several copies were started instead of one MPI job?"
@@ -83,7 +82,7 @@ def follows_from_end(text: str) -> bool:
 
 def grade(text: str) -> str | None:
     """`error`, `warning` or None for a line of an unknown program."""
-    if is_fatal(text) or _reports_end(text):
+    if notices.is_fatal(text) or _reports_end(text):
         return "error"
     if _is_warning(text):
         return "warning"
@@ -96,7 +95,7 @@ def _is_error(text: str) -> bool:
 
 def tells_of_failure(text: str) -> bool:
     """Whether its words say that something failed, whatever the line calls itself."""
-    return is_fatal(text) or _is_error(text)
+    return notices.is_fatal(text) or _is_error(text)
 
 
 def printable_line(text: str) -> str:
