@@ -465,8 +465,8 @@ VERBS = (
                    help="program that Slurm runs on each node after each job, as sites do for health checks"),
             Option("--owner", type=int, metavar="PID", help="process that needs the cluster: when it has ended, so "
                    "does the cluster (default: until it is stopped)"),
-            Option("--storage", metavar="KIND", default="", help="with a network file system, each node a client of "
-                   "its own: gluster[,bricks=N][,disk][,slow=MS], its bricks in memory or on DIR's disk, the last one "
+            Option("--storage", metavar="KIND", default="", help="with a network file system, each node with its own "
+                   "client: gluster[,bricks=N][,disk][,slow=MS], its bricks in memory or on DIR's disk, the last one "
                    "slowed down by MS milliseconds per operation; needs root"),
         ]),
         Verb("stop", "sandbox", "end its jobs and daemons, and remove its directory",

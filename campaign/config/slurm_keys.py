@@ -112,7 +112,7 @@ class Slurm:
     )
     processes_per_core: int | None = key(
         Number(1, 8),
-        "the most processes on a core: more than one where its hardware threads are to run processes of their own; "
+        "the most processes on a core: more than one where its hardware threads are to run separate processes; "
         "`max: all`, shares of the cores and the rules then count these threads",
         says_default="1",
         option="ntasks-per-core",

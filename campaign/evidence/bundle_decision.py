@@ -270,7 +270,7 @@ def coverage_gap(proofs: Collection[str], coverage: Coverage) -> str:
 def permitted_conclusion(problem: str, seal: Seal, outcome: VerifyOutcome) -> str:
     """What may be concluded from the numbers of a bundle; `problem`: why nothing may be."""
     if problem:
-        return f"These numbers show nothing: {problem}."
+        return f"Do not trust these numbers: {problem}."
     if seal is not Seal.TRUSTED:
         return f"The tables match the logs, but the logs are {_DOUBTS[seal]}."
     if outcome is VerifyOutcome.COMPLIANT:

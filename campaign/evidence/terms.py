@@ -271,7 +271,7 @@ version: {version}
 signers: signers
 # waiver_signers: board.keys
 
-# Proof that no attempt was left out, beside the vendor's signature: a nonce that you issue before the campaign, heads
+# Proof that no attempt was left out, besides the vendor's signature: a nonce that you issue before the campaign, heads
 # of the journal that are sent to you while it runs (campaign head), or time stamps. Whether the numbers are those of
 # the system only a sample shows (campaign sample).
 nonce: <a random word that you issue>

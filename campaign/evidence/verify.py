@@ -343,8 +343,8 @@ def check_signature(signature: Signature | None, has_signers: bool) -> Iterator[
         )
     elif not has_signers:
         yield unchecked_by_buyer(
-            "signed by an unknown key, {signer}",
-            signer=signature.key or "?",
+            "signed by an unknown {signer}",
+            signer=signature.key or "key",
             remedy="pass the vendor's public key with --signers",
         )
 

@@ -266,7 +266,9 @@ def check_rank_shift(case: Case) -> Iterator[Finding]:
             f"{shift_text}, which leads back to the same rank" if is_same_rank else shift_text,
         )
     elif case.observation.whole_nodes is False:
-        yield violation("rank shift too small: some ranks worked on files of their own node", "whole nodes", shift_text)
+        yield violation(
+            "rank shift too small: some ranks worked on files created on their node", "whole nodes", shift_text
+        )
     else:
         shares = [r.remote_share for r in case.records if r.operation == "stat" and r.remote_share is not None]
         if shares and shares[0] < 1 and not case.files.inflated:

@@ -224,7 +224,7 @@ def _shared_machine(case: Case, names: Sequence[str]) -> Finding:
         f'several "nodes" run on one physical machine{clients_text}',
         "one machine per node",
         bound_listing(names),
-        remedy="explain why nodes share a machine, or measure on separate ones",
+        remedy="explain why nodes share a machine, or separate them",
     )
 
 

@@ -29,7 +29,7 @@ from campaign.results.environment.slurm_text import expand_nodes
 
 
 _Span = tuple[float, float]  # seconds since 1970
-_BIND = "bind each copy to CPUs of its own (launcher options such as --cpu-bind=cores), and run the result again"
+_BIND = "bind each copy to separate CPUs (launcher options such as --cpu-bind=cores), and run the result again"
 
 
 def check_simultaneous_phases(case: Case) -> Iterator[Finding]:

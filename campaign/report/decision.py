@@ -140,6 +140,7 @@ ID_DIGITS = 16  # of a decision's hash that are typed: nobody finds another deci
 MOST_LINES = 14  # of a decision's text at 80 columns
 MOST_STEPS = 5
 MOST_LISTED_WORDS = 11  # of the findings that a sentence lists
+MOST_NAMED = 3  # rules that a sentence names without what they found
 UNFOLDED = 100_000  # columns
 VENDOR, YOU = "vendor", "you"
 SAMPLE = "# campaign sample: "  # how the campaign file of a sample begins (evidence/sample.py)
@@ -340,7 +341,7 @@ def rules_of(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 
 def listed_findings(findings: Iterable[Finding]) -> str:
-    """What each rule found first, with its id: of as many rules as a sentence has room for; of others, the ids."""
+    """What each rule found first, with its id: of as many rules as a sentence has room for; of few others, the ids."""
     by_rule = grouped((finding.rule, finding) for finding in findings)
     texts, words = list[str](), 0
     for rule, of_rule in by_rule.items():
@@ -349,8 +350,8 @@ def listed_findings(findings: Iterable[Finding]) -> str:
             break
         texts.append(f"{of_rule[0].message} ({rule}{_number_of_cells(of_rule)})")
     further_rules = [*by_rule][len(texts) :]
-    further_text = f"; and {len(further_rules)} more ({units.listing(further_rules, 3)})" if further_rules else ""
-    return "; ".join(texts) + further_text
+    names = f" ({', '.join(further_rules)})" if len(further_rules) <= MOST_NAMED else ""
+    return "; ".join(texts) + (f"; and {len(further_rules)} more{names}" if further_rules else "")
 
 
 def _number_of_cells(findings: Sequence[Finding]) -> str:

@@ -153,7 +153,7 @@ def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
     decision = bundle_decision(submission=None)
     assert (decision.outcome, decision.consistent, decision.rules) == (VerifyOutcome.NOT_VALID, False, "")
     assert answers(decision)["evidence"] == "CONTRADICTED"
-    assert decision.block.may == "These numbers show nothing: the records disagree."
+    assert decision.block.may == "Do not trust these numbers: the records disagree."
 
 
 @pytest.mark.parametrize(

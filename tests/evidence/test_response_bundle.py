@@ -238,7 +238,7 @@ def test_the_decision_on_two_parts_is_that_of_both_and_of_the_bundle(
         status,
     )
     assert verified.decision.may.startswith(
-        "These numbers show nothing" if bundle_state == "changed" else "The tables match the signed logs"
+        "Do not trust these numbers" if bundle_state == "changed" else "The tables match the signed logs"
     )
     assert ("your terms are met" in verified.decision.may) == (headline == "ACCEPTABLE")
     assert verified.decision.may_not == "This does not show that no attempt was left out."
@@ -251,7 +251,7 @@ def test_of_a_part_whose_records_do_not_agree_nothing_follows_for_the_whole() ->
         for part, decision in (("p0", bundle_decision()), ("p1", torn))
     }
     block = VerifiedBundle("offer", None, (), parts, ()).decision
-    assert (block.headline, block.may) == ("NOT VALID", "These numbers show nothing: the records of p1 disagree.")
+    assert (block.headline, block.may) == ("NOT VALID", "Do not trust these numbers: the records of p1 disagree.")
 
 
 def test_without_the_buyers_rfp_it_is_not_checked(site: Path, tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ UNKNOWN_KEY = Finding(
     "EVD-03",
     Severity.WARNING,
     "bundle",
-    "signed by an unknown key, ED25519 key SHA256:yyXe0wvC",
+    "signed by an unknown ED25519 key SHA256:yyXe0wvC",
     checked=False,
     move=Move.BUYER,
     remedy="pass the vendor's public key with --signers",

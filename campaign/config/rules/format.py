@@ -174,7 +174,7 @@ SCHEMA = KeyedMap(
     sweeps=Field(ListOf(record(Sweep), apart="id"), "values that are measured within one run"),
     fixed=Field(
         ListOf(_flags(kinds.FIXED)),
-        "mandatory flags with a clause of their own; other flags in `arguments` are mandatory too",
+        "mandatory flags with separate clauses; other flags in `arguments` are mandatory too",
     ),
     derived=Field(
         ListOf(_flags(kinds.FLAG)), "flags set automatically from the geometry, the target and the variables"

@@ -180,7 +180,7 @@ def _check_together(phases: Sequence[Values]) -> None:
         if phase["beside"] == "":
             first = phase if phase["program"] and not phase["copies"] else None
         elif phase["copies"]:
-            phase.problem(f"found {phase['copies']} beside `beside`; remove one of them", "copies")
+            phase.problem(f"found {phase['copies']} with `beside`; remove one of them", "copies")
         elif first is None or phase["beside"] != first["id"]:
             phase.problem(
                 f"found {phase['beside']}; allowed: the phase before it, if that has a program; if several start "
@@ -232,7 +232,7 @@ def check_demands(pack: Values) -> None:
     """Report mistakes in what a pack demands: requirements, references, environment, energy and builds."""
     _check_requirements(pack)
     if pack["sources"] and pack["source"] and any(pack["source"].values()):
-        pack.problem("found `source` beside `sources`; keep one of them", "source")
+        pack.problem("found both `source` and `sources`; keep one of them", "source")
     for entry in pack.entries("references"):
         _check_reference(entry, [*GEOMETRY, *sizes(pack)])
     _check_environment(pack)
@@ -326,7 +326,7 @@ def _check_condition(entry: Values, names: Sequence[str], pack: Values) -> str:
     names = [name for name in names if formula.aggregated_name(name) not in sets]
     for name in names:
         if formula.aggregated_name(name) in operations:
-            entry.problem(f"found {name}; allowed: beside `over: repetitions` or `over: nodes`", "holds")
+            entry.problem(f"found {name}; allowed: with `over: repetitions` or `over: nodes`", "holds")
         elif not any(output_check.can_coincide(name, result) for result in (*printed_names, *operations)):
             entry.require(name, [*own_names, *facts.BY_NAME], "holds", allowed=facts.allowed_text(own_names))
     on_results = not {*names} <= {*facts.KNOWN_BEFORE, facts.MOVED, *variables}

@@ -102,7 +102,7 @@ def test_records_of_a_built_in_program_with_a_description_may_be_named(
 @pytest.mark.parametrize(
     ("requires", "expected"),
     [
-        ('{holds: max(speed) <= 1, clause: "3"}', "found max(speed); allowed: beside `over: repetitions`"),
+        ('{holds: max(speed) <= 1, clause: "3"}', "found max(speed); allowed: with `over: repetitions`"),
         ('{holds: max(loss) <= 1, clause: "3", over: nodes}', "found loss; allowed: time_step, speed"),
         ('{holds: speed <= max(speed), clause: "3", over: nodes}', "found speed; allowed: "),
         ('{holds: nodes >= 2, clause: "3", over: nodes}', "from several results, such as max(fom)"),

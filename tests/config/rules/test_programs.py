@@ -298,7 +298,7 @@ def test_more_copies_than_there_is_room_for_are_refused(tmp_path: Path) -> None:
         ([COPIES, (OF_COPIES[0], OF_COPIES[1].replace("formula: FORMULA, printed: 1/s, ", ""))],
          r"operations\[3\]\.formula: required key missing: phase files has copies; allowed: a formula such as min\(v"),
         ([(OF_COPIES[0], OF_COPIES[1].replace("FORMULA", "min(value over copies)"))], "found copies"),
-        ([COPIES, ("copies: fill", "copies: fill, beside: purge")], r"copies: found fill beside `beside`; remove one"),
+        ([COPIES, ("copies: fill", "copies: fill, beside: purge")], r"copies: found fill with `beside`; remove one"),
         ([COPIES, ("copies: fill, ", "")], r"arguments: found \{copy\}; allowed"),
         ([('remove: "{directory}/data"', 'copies: "2", remove: "{directory}/data"')], "give exactly one of"),
     ],

@@ -148,7 +148,7 @@ def test_several_sources_are_those_of_the_pack(two_sources: Path, change: tuple[
 
 def test_a_pack_has_either_one_source_or_several(two_sources: Path) -> None:
     (two_sources.parent / "two.yaml").write_text(PACK.replace("without: [source]\n", ""))
-    with pytest.raises(InputError, match="found `source` beside `sources`; keep one of them"):
+    with pytest.raises(InputError, match="found both `source` and `sources`; keep one of them"):
         load_campaign(two_sources)
 
 
