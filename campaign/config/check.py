@@ -97,12 +97,12 @@ def resources(slurm: Values) -> None:
 
 def sources(source: Values, pack: RulePack) -> None:
     """Check that several sources are those of the pack, and that one source is not given among them."""
+    names = [name for name, _ in pack.sources]
     for name, _ in source["trees"] or ():
-        source.require(name, [name for name, _ in pack.sources], "trees", name)
-    for key in ("pristine", "version", "sha256", "modified") if pack.sources else ():
-        if source[key]:
-            names = ", ".join(name for name, _ in pack.sources)
-            source.problem(f"rule pack {pack.id} has several sources ({names}); give each under source.trees", key)
+        source.require(name, names, "trees", name)
+    for key in [key for key in ("pristine", "version", "sha256", "modified") if names and source[key]]:
+        problem = f"rule pack {pack.id} has several sources ({', '.join(names)}); give each under source.trees"
+        source.problem(problem, key)
 
 
 def builds(source: Values, pack: RulePack) -> None:

@@ -282,7 +282,7 @@ class SourceTrees(SourceTree):
         return dict(self.trees) or {"": self}
 
     def names(self, key: str) -> str:
-        """The names of the published (`pristine`) or built (`modified`) sources; "" unless all are given."""
+        """What the file says of all sources, such as the published ones (`pristine`); "" unless it does of each."""
         texts = [getattr(part, key) for part in self.parts.values()]
         return ", ".join(texts) if all(texts) else ""
 

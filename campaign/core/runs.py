@@ -120,11 +120,6 @@ class Command:
         return (*self.prefix, self.executable)[0].rpartition("/")[2]
 
 
-def copy_name(phase: str, number: int) -> str:
-    """The name of a copy of a phase in a run, counted from 1: `solve.3`."""
-    return f"{phase}.{number}"
-
-
 def phase_of_copy(name: str) -> str:
     """The name in the rule pack of a phase of a run: `solve` for its copy `solve.3`, and for itself."""
     return name.partition(".")[0]

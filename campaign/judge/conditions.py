@@ -163,10 +163,9 @@ def check_result_conditions(case: Case) -> Iterator[Finding]:
         {operation.name for operation in case.pack.operations if operation not in case.operations},
     )
     for requirement, condition in _applicable_conditions(case, "RES-01"):
-        if not elsewhere.isdisjoint(condition.names):
-            continue
-        of_phase = {name: part for name, part in phases.items() if phase_of_copy(name) == requirement.phase}
-        for name, part in (of_phase if requirement.phase else {"": case}).items():
+        is_of_launch, phase = elsewhere.isdisjoint(condition.names), requirement.phase
+        parts = {name: part for name, part in phases.items() if phase_of_copy(name) == phase} if phase else {"": case}
+        for name, part in parts.items() if is_of_launch else ():
             for finding in _check_result_condition(case, part, requirement, condition):
                 yield replace(finding, phase=name)
 

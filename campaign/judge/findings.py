@@ -130,8 +130,9 @@ def merged_phases(case: Case, findings_by_phase: Mapping[str, Sequence[Finding]]
         actual = dict.fromkeys(finding.actual for finding in by_phase.values() if finding.actual)
         finding = replace(finding, actual=", ".join(actual))
         if len(by_phase) < len(findings_by_phase):
-            phases = {*map(phase_of_copy, by_phase)}
-            operations = {operation.id for operation in case.operations if operation.phase in phases}
+            operations = {
+                operation.id for operation in case.operations if operation.phase in map(phase_of_copy, by_phase)
+            }
             cells = tuple(cell for cell in finding.cells or case.run.cells() if cell.operation in operations)
             finding = replace(finding, phase=", ".join(by_phase), cells=cells or finding.cells)
         yield finding

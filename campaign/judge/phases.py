@@ -138,8 +138,8 @@ def group_spans(case: Case, ahead: _Span) -> Iterator[tuple[float, float, bool]]
         names = {command.phase for command in group}
         ran = [phase for phase in completion.phases if phase.phase in names] if completion and len(group) > 1 else []
         if ran:
-            start, end = min(phase.started for phase in ran), max(phase.ended for phase in ran)
-            yield start - ahead[1], end - ahead[0], group[0].is_copy
+            start = min(phase.started for phase in ran) - ahead[1]
+            yield start, max(phase.ended for phase in ran) - ahead[0], group[0].is_copy
 
 
 def can_overlap(spans: Sequence[tuple[float, float, bool]], steps: Sequence[Mapping[str, str]]) -> bool:

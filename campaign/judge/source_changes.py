@@ -14,7 +14,7 @@ from campaign.judge.binaries import binary_sha256, finished_cases
 from campaign.judge.findings import BUILTIN, left_to_buyer, note, to_explain, unchecked, violation
 from campaign.judge.rule import campaign_rule
 from campaign.judge.submission import Submission
-from campaign.results.source.facts import Described, Published, TreeComparison
+from campaign.results.source.facts import Described, TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; further ones are only counted
 
@@ -63,27 +63,23 @@ def check_version(submission: Submission) -> Iterator[Finding]:
         return
     for name, required_source in pins.items():
         if name in comparison.published and name in parts:
-            yield from _check_published(comparison.published[name], parts[name], required_source, builtin)
+            yield from _check_published(name, comparison.published[name], parts[name], required_source, builtin)
         else:
             yield unchecked("source {name} of the rules was not compared; give it under source.trees", name=name)
-    if not builtin and (first := next(iter(pins))) in comparison.published:
-        yield from _check_executed_version(submission, comparison, comparison.published[first])
+    if not builtin:
+        yield from _check_executed_version(submission, comparison)
 
 
-def _hashes(tree: Described) -> set[str]:
-    return {tree.hash, tree.archive_sha256} - {""}
-
-
-def _check_published(published: Published, source: SourceTree, pin: Pin, builtin: bool) -> Iterator[Finding]:
-    """`source`: what the campaign file says of it; `pin`: what the rules do. Values of several sources begin with their
-    names.
+def _check_published(name: str, tree: Described, source: SourceTree, pin: Pin, builtin: bool) -> Iterator[Finding]:
+    """`source`: what the campaign file says of a published source; `pin`: what the rules do. Values of several sources
+    begin with their names.
     """
-    name, tree = f"{published.name}: " if published.name else "", published.tree
+    hashes, beginning = {tree.hash, tree.archive_sha256} - {""}, f"{name}: " if name else ""
     archive = f", archive {tree.archive_sha256}" if tree.archive_sha256 else ""
-    identity = f"{name}tree {tree.hash}{archive}"
-    if source.sha256 and source.sha256 not in _hashes(tree):
+    identity, stated = f"{beginning}tree {tree.hash}{archive}", f"{beginning}{source.version}"
+    if source.sha256 and source.sha256 not in hashes:
         yield violation("the published source does not match source.sha256", source.sha256, identity)
-    if pin.sha256 and not builtin and not _hashes(tree).intersection(pin.sha256):
+    if pin.sha256 and not builtin and not hashes.intersection(pin.sha256):
         yield violation("the published source is not the one that the RFP provides", " or ".join(pin.sha256), identity)
     if not source.sha256 and not pin.sha256:
         yield unchecked(
@@ -91,32 +87,28 @@ def _check_published(published: Published, source: SourceTree, pin: Pin, builtin
             found=identity,
             remedy=f"add source.sha256: {identity}",
         )
-    if builtin:
-        return
-    if pin.version and not source.version:
+    if pin.version and not source.version and not builtin:
         yield unchecked(
             "source.version is missing; the RFP requires {version}",
-            version=f"{name}{pin.version}",
+            version=f"{beginning}{pin.version}",
             remedy="add source.version to the campaign file",
         )
-    elif pin.version and source.version != pin.version:
-        stated = f"{name}{source.version}"
+    elif source.version != pin.version and pin.version and not builtin:
         yield violation("the published source is not the version that the RFP requires", pin.version, stated)
-    if source.version and not published.names_version:
+
+
+def _check_executed_version(submission: Submission, comparison: TreeComparison) -> Iterator[Finding]:
+    """Whether the sources state their versions, and whether programs call themselves the first source of the rules."""
+    sources, (name, pin) = submission.campaign.source, next(iter(submission.pack.pins.items()))
+    tree, source = comparison.published.get(name), sources.parts.get(name, SourceTree())
+    required_version, stated = pin.version, source.version
+    if sources.names("version") and not comparison.names_version:
         yield to_explain(
             "no file of the published source states its version",
-            f"{name}{source.version}",
+            sources.names("version"),
             "none",
             remedy="explain in the campaign file how the version is known",
         )
-
-
-def _check_executed_version(
-    submission: Submission, comparison: TreeComparison, published: Published
-) -> Iterator[Finding]:
-    """What programs call themselves, by the rules' first source."""
-    pin, source = submission.pack.pins[published.name], submission.campaign.source.parts[published.name]
-    required_version, stated = pin.version, source.version
     programs = sorted({result.observation.program for result in submission.results if result.observation.program})
     allowed_versions = [required_version, *pin.prints]
     other_programs = [
@@ -130,9 +122,10 @@ def _check_executed_version(
     }
     is_external = not any(program.startswith(BUILTIN) for program in other_programs)
     is_compared = (
-        is_external and built == {comparison.modified.hash} and stated == required_version and published.names_version
+        is_external and built == {comparison.modified.hash} and stated == required_version and comparison.names_version
     )
-    if other_programs and is_compared and _hashes(published.tree) & {source.sha256, *pin.sha256}:
+    is_pinned = tree and {tree.hash, tree.archive_sha256} & ({source.sha256, *pin.sha256} - {""})
+    if other_programs and is_compared and is_pinned:
         text = "the executed program calls itself another version than the compared source that it was built from"
         yield left_to_buyer(text, required_version, ", ".join(other_programs))
     elif other_programs:

@@ -24,7 +24,7 @@ from campaign.core import keys
 from campaign.core.errors import InputError
 from campaign.core.frozen import replace
 from campaign.core.grouping import grouped
-from campaign.core.runs import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run, copy_name
+from campaign.core.runs import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
 from campaign.plan.dialect import Dialect, offset_argument
 from campaign.plan.search.records import SearchRequest
 
@@ -275,16 +275,13 @@ def _commands(
     behind = 0
     for phase in (phase for phase in blueprint.pack.phases if phase.runs_under(launch)):
         command = _phase_command(blueprint, phase, files, geometry, values, numbers, behind if phase.beside else 0)
-        if phase.copies:
-            yield from _copies(command, phase, geometry, numbers)
-            continue
         behind = command.first_node + (command.geometry or geometry).nodes
         if phase.beside and phase.nodes not in PLACES and behind > geometry.nodes:
             raise InputError(
                 f"phase {phase.id}: needs {behind} nodes together with the phases that start with it; allowed: "
                 f"{geometry.nodes}, the nodes of launch condition {launch}; change `nodes` of one of these phases"
             )
-        yield command
+        yield from _copies(command, phase, geometry, numbers) if phase.copies else [command]
 
 
 def _phase_command(
@@ -323,11 +320,10 @@ def _copies(command: Command, phase: Phase, geometry: Geometry, numbers: Mapping
             f"({geometry}) has room; change `copies`, `nodes` or `processes` of the phase, or the launch condition"
         )
     for number in range(count):
-        words = tuple(sweeps.fill(word, {"copy": str(number + 1)}) for word in command.arguments)
         yield replace(
             command,
-            phase=copy_name(phase.id, number + 1),
-            arguments=words,
+            phase=f"{phase.id}.{number + 1}",
+            arguments=tuple(sweeps.fill(word, {"copy": str(number + 1)}) for word in command.arguments),
             first_node=number * blocks // count * size.nodes,
             beside=number > 0,
         )

@@ -67,10 +67,9 @@ class Case:
 
     def _of_copies(self, operation: Operation) -> list[Record | None]:
         """The records of an operation, of each copy of its phase; without copies, its only one."""
-        phase, names = operation.phase, [command.phase for command in self.run.launched]
-        copies = [name for name in names if name != phase and phase_of_copy(name) == phase]
-        records = [self._of_iterations(replace(operation, phase=name)) for name in copies]
-        return records or [self._of_iterations(operation)]
+        phases = [command.phase for command in self.run.launched if command.is_copy]
+        copies = [replace(operation, phase=name) for name in phases if phase_of_copy(name) == operation.phase]
+        return [*map(self._of_iterations, copies or [operation])]
 
     def _of_iterations(self, operation: Operation) -> Record | None:
         """The record of an operation, computed from the iterations that the pack selects."""
@@ -370,9 +369,9 @@ def _processes_per_node(case: Case) -> float | None:
 
 def _makespan(case: Case) -> float | None:
     phases = case.evidence.completion.phases if case.evidence.completion else ()
-    of_copies = [times for times in phases if phase_of_copy(times.phase) != times.phase] or phases
-    ends = [times.ended for times in of_copies]
-    return max(ends) - min(times.started for times in of_copies) if ends else None
+    of_copies = [phase for phase in phases if phase_of_copy(phase.phase) != phase.phase] or phases
+    times = [time for phase in of_copies for time in (phase.started, phase.ended)]
+    return max(times) - min(times) if times else None
 
 
 _READERS: dict[str, Reader] = {

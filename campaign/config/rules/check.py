@@ -309,10 +309,13 @@ def _check_expanded(pack: Values, profile: str) -> bool:
                 conditions = phases.get(operation["phase"]) or set(launch_ids)
                 seen.add(name)
                 values = {**variables, **at}
-                is_of_copies = operation["phase"] in program_check.phases_with_copies(pack)
-                all_sets = {**sets, formulas.COPIES: ()} if is_of_copies else sets
+                of_copies = (
+                    {formulas.COPIES: ()} if operation["phase"] in program_check.phases_with_copies(pack) else {}
+                )
                 numbers = {**dict.fromkeys(program_check.ids(pack, "references"), "0"), **values}
-                measured = _check_formula(operation, numbers, first_values, conditions_of, conditions, lines, all_sets)
+                measured = _check_formula(
+                    operation, numbers, first_values, conditions_of, conditions, lines, {**sets, **of_copies}
+                )
                 conditions_of |= {name: measured} if measured else {}
                 if not measured and pack["selection"] and pack["selection"]["operation"] == operation["id"]:
                     subject = f"found {operation['id']}, computed from several executions"

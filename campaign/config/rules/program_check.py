@@ -97,8 +97,8 @@ def command_lines(pack: Values) -> Iterator[tuple[Values, str]]:
 
 def count_formulas(phase: Values) -> Iterator[tuple[str, str]]:
     """The formulas of a phase's own counts, each with its key."""
-    keys = ("nodes", "processes", "copies")
-    yield from ((key, phase[key]) for key in keys if phase[key] not in ("", None, *PLACES, FILL))
+    of_counts = ((key, phase[key]) for key in ("nodes", "processes", "copies"))
+    yield from (pair for pair in of_counts if pair[1] not in ("", None, *PLACES, FILL))
 
 
 def _check_words(phase: Values, words: list[str], flags: set[str]) -> None:

@@ -316,9 +316,8 @@ def _memory(source: _SourceFacts) -> Iterator[tuple[str, tuple[int, int, int]]]:
 def _cpus(source: _SourceFacts) -> Iterator[tuple[str, str]]:
     """On which CPUs of each node the ranks of copies may run."""
     for fact in source.by_name.get("cpus", ()):
-        for text in fact.value.split("; ") if isinstance(fact.value, str) else ():
-            if match := _CPUS.fullmatch(text):
-                yield f"{match[1]} {fact.node}", match[2]
+        texts = str(fact.value).split("; ")
+        yield from ((f"{match[1]} {fact.node}", match[2]) for match in map(_CPUS.fullmatch, texts) if match)
 
 
 def _ranks(fact: FactLine) -> Iterator[int]:

@@ -78,7 +78,7 @@ def read_phases(forms: Mapping[str, Form], folder: Path, root: Path) -> tuple[li
 
 def _copies(folder: Path, phase: str) -> list[str]:
     """The names of the copies of a phase that began."""
-    names = [path.name for path in folder.glob(f"{phase}.*") if path.suffix[1:].isdecimal()]
+    names = (path.name for path in folder.glob(f"{phase}.*") if path.suffix[1:].isdecimal())
     return sorted(names, key=lambda name: (len(name), name))
 
 

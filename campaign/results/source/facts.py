@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from campaign.core.decode import decode
@@ -78,30 +79,20 @@ class Supplied:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """A published source. `names_version`: whether a file of it contains the version that the campaign file names."""
-
-    name: str
-    tree: Described
-    names_version: bool
-
-
-@dataclass(frozen=True, slots=True)
 class TreeComparison:
     pristine: Described
     modified: Described
     changes: tuple[Change, ...]
     patch_sha256: str
     applied: str  # hash of the pristine tree with the patch applied
-    names_version: bool  # whether a pristine file contains the version that the campaign file names
+    names_version: bool  # whether a file of each pristine source contains the version that the campaign file names
     supplied: Supplied | None = None
-    parts: tuple[Published, ...] = ()  # of several sources, each of which is a directory of both trees
+    parts: Mapping[str, Described] = field(default_factory=dict)  # of several: each published one, by its directory
 
     @property
-    def published(self) -> dict[str, Published]:
+    def published(self) -> Mapping[str, Described]:
         """Each published source by its name, that of the only one by ""."""
-        parts = self.parts or (Published("", self.pristine, self.names_version),)
-        return {part.name: part for part in parts}
+        return self.parts or {"": self.pristine}
 
     @property
     def flags(self) -> tuple[FlaggedHunk, ...]:

@@ -62,11 +62,11 @@ def compare(campaign: Campaign) -> tuple[facts.Sources, bytes]:
     with _naming_key("source.patch"):
         supplied = (source.patch, untrusted.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
     comparison, patch = classify.compare(pristine, modified, source.version, supplied)
-    parts = tuple(
-        facts.Published(name, classify.describe(tree), classify.contains_version(tree, source.parts[name].version))
-        for name, tree in published.items()
-    )
-    return facts.Sources(replace(comparison, parts=parts if source.trees else ()), ""), patch
+    if source.trees:
+        names = (classify.contains_version(tree, source.parts[name].version) for name, tree in published.items())
+        parts = {name: classify.describe(tree) for name, tree in published.items()}
+        comparison = replace(comparison, parts=parts, names_version=all(names))
+    return facts.Sources(comparison, ""), patch
 
 
 def _trees(source: SourceTrees, base: Path, key: str) -> dict[str, trees.Tree]:
@@ -378,7 +378,7 @@ def parts(sources: facts.Sources, category: BuildCategory | None = None) -> Iter
         yield Section("Source", f"Sources not compared: {sources.problem}.")
     else:
         trees = (("Published", comparison.pristine), ("Built", comparison.modified))
-        named_trees = [*trees, *((f"Published {part.name}", part.tree) for part in comparison.parts)]
+        named_trees = [*trees, *((f"Published {name}", tree) for name, tree in comparison.parts.items())]
         rows = [(f"{name}: {tree_text(tree)}",) for name, tree in named_trees]
         sentences = (verdict(comparison), reproduction_text(comparison), *supplied(comparison))
         yield Section("Source", " ".join(sentences), sequence_columns("Trees"), rows)

@@ -18,7 +18,7 @@ from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value, Witness
 from campaign.results.source import classify
-from campaign.results.source.facts import Build, Described, OwnSource, Published, Sources, TreeComparison
+from campaign.results.source.facts import Build, Described, OwnSource, Sources, TreeComparison
 from campaign.results.source.trees import PLAIN, Tree, TreeEntry
 from tests.judge.cases import Example, broken, compliant, disclosed, of_buyer, unchecked
 from tests.judge.cases.submissions import good_submission
@@ -68,15 +68,15 @@ def sourced(
     return replace(submission, campaign=campaign, pack=pack, sources=sources)
 
 
-LIBRARY = Published("lib", Described("lib-2.0.tar.gz", "5" * 64, 3, "34" * 32, "", ()), names_version=True)
+LIBRARY = Described("lib-2.0.tar.gz", "5" * 64, 3, "34" * 32, "", ())
 
 
-def of_two_sources(library: Published | None = LIBRARY, **stated: str) -> Submission:
+def of_two_sources(library: Described | None = LIBRARY, **stated: str) -> Submission:
     """A benchmark of a program and a library, which the rules name both; `stated`: of the library."""
     submission = sourced()
     assert submission.sources.comparison is not None
-    program = Published("app", submission.sources.comparison.pristine, names_version=True)
-    comparison = replace(submission.sources.comparison, parts=(program, *([library] if library else [])))
+    trees = {"app": submission.sources.comparison.pristine} | ({"lib": library} if library else {})
+    comparison = replace(submission.sources.comparison, parts=trees)
     of_app = SourceTree("mdtest-1.8.4.tar.gz", "1.8.4", "12" * 32, "built")
     of_library = replace(SourceTree("lib-2.0.tar.gz", "2.0", "34" * 32, "built-lib"), **stated)
     source = replace(SourceTrees(), trees=(("app", of_app), ("lib", of_library)))
@@ -335,7 +335,7 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-01",
         "the published source is not the one that the RFP provides",
-        of_two_sources(replace(LIBRARY, tree=replace(LIBRARY.tree, archive_sha256="")), sha256=""),
+        of_two_sources(replace(LIBRARY, archive_sha256=""), sha256=""),
         "34" * 32,
         f"lib: tree {'5' * 64}",
     ),
