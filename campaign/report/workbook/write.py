@@ -77,7 +77,8 @@ def workbook(path: Path, contents: Contents) -> bytes:
             _write_target(sheets, target, name)
         if len(contents.campaign.targets) > 1:
             _write_overview(sheets)
-        charts.write_chart(sheets)
+        if charts.has_chart(contents.rows, contents.pack):
+            charts.write_chart(sheets)
         if contents.clauses:
             sheets.records(CLAUSES, compliance.COLUMNS, contents.clauses)
         evidence_sheets.write_system(sheets)
@@ -133,7 +134,7 @@ def _write_summary(sheets: Sheets) -> None:
     sheets_by_title = [*zip([target.name for target in campaign.targets], sheets.targets, strict=True)]
     absent = {
         OVERVIEW: len(campaign.targets) == 1,
-        CHART: not charts.has_chart(contents.rows),
+        CHART: not charts.has_chart(contents.rows, pack),
         CLAUSES: not contents.clauses,
         PROJECTED: not contents.projections,
     }

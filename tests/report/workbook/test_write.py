@@ -391,12 +391,12 @@ def test_findings_that_differ_in_their_subject_alone_have_one_line(tmp_path: Pat
 def test_the_chart_has_the_valid_numbers_and_a_logarithmic_axis_if_they_differ_much(tmp_path: Path) -> None:
     sheet = book_of(tmp_path, contents(eventful_results()))["Chart"]
     assert sheet.line(1) == ["scratch", "", "processes × nodes", "Create", "Stat", "Remove"]
-    assert sheet.line(2) == ["Single Process", "files in shared dir", "1 × 1", 1309.4, 5000.0, 1200.0]
+    assert sheet.line(2) == ["Single Process", "1000/1024 files in shared dir", "1 × 1", 1309.4, 5000.0, 1200.0]
     assert not {3000.0, 4.56789} & {*sheet.column("D"), *sheet.column("E")}, "those are invalid"
     with zipfile.ZipFile(tmp_path / "table.xlsx") as archive:
         chart = archive.read("xl/charts/chart1.xml").decode()
     assert "logBase" in chart and "barChart" not in chart
-    assert chart.count("<c:ser>") == 3 and "Chart!$E$2:$E$8" in chart
+    assert chart.count("<c:ser>") == 3 and "Chart!$E$2:$E$13" in chart
 
 
 # --- text of others
