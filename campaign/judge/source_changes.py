@@ -74,7 +74,8 @@ def _check_published(name: str, tree: Described, source: SourceTree, pin: Pin, b
     """`source`: what the campaign file says of a published source; `pin`: what the rules do. Values of several sources
     begin with their names.
     """
-    hashes, beginning = {tree.hash, tree.archive_sha256} - {""}, f"{name}: " if name else ""
+    beginning, key = (f"{name}: ", f"source.trees.{name}") if name else ("", "source")
+    hashes = {tree.hash, tree.archive_sha256} - {""}
     archive = f", archive {tree.archive_sha256}" if tree.archive_sha256 else ""
     identity, stated = f"{beginning}tree {tree.hash}{archive}", f"{beginning}{source.version}"
     if source.sha256 and source.sha256 not in hashes:
@@ -85,13 +86,13 @@ def _check_published(name: str, tree: Described, source: SourceTree, pin: Pin, b
         yield unchecked(
             "source.sha256 is missing; the published source has {found}",
             found=identity,
-            remedy=f"add source.sha256: {identity}",
+            remedy=f"add {key}.sha256: {tree.archive_sha256 or tree.hash}",
         )
     if pin.version and not source.version and not builtin:
         yield unchecked(
             "source.version is missing; the RFP requires {version}",
             version=f"{beginning}{pin.version}",
-            remedy="add source.version to the campaign file",
+            remedy=f"add {key}.version to the campaign file",
         )
     elif source.version != pin.version and pin.version and not builtin:
         yield violation("the published source is not the version that the RFP requires", pin.version, stated)
