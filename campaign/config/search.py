@@ -33,8 +33,8 @@ class SearchSettings:
     """
 
     operation: str | None = key(
-        matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an operation of the pack"),
-        "the operation whose rate is maximised",
+        matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an operation of the pack, or all"),
+        "the operation whose rate is maximised; `all`: the geometric mean of all operations",
         says_default="the operation that selects the reported run",
     )
     per: str = key(

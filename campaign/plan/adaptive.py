@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
+from statistics import geometric_mean, median
 from typing import Any
 
 from campaign.config.format import Campaign, Sequential
@@ -23,11 +24,12 @@ from campaign.core.grouping import grouped
 from campaign.core.runs import Cell, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import records
-from campaign.plan.search.space import SearchSpace, grid
+from campaign.plan.search.space import SearchSpace, grid, words
 from campaign.results.case import Case, deciding_operation
 from campaign.results.cells import is_left_out
 from campaign.statistics import intervals, scaling
 
+ALL = "all"  # as a search's operation: the geometric mean of all
 TRIES = 2  # a run that failed so often has no rate
 Results = Callable[[Run], Sequence[Case]]  # the ended attempts of a run
 OWN_ENDS = (State.DONE, State.FAILED, State.TIMEOUT)  # ends caused by the execution itself, not by the driver or Slurm
@@ -35,7 +37,7 @@ OWN_ENDS = (State.DONE, State.FAILED, State.TIMEOUT)  # ends caused by the execu
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search for a launch condition on one target, by the rate of `operation`."""
+    """A search for a launch condition on one target, by the rate of `operation`, or the geometric mean of ALL."""
 
     target: str
     launch: str
@@ -142,7 +144,8 @@ def _search_parts(
     executed = [operation.id for operation in operations if not operation.is_across_executions]
     keys, all_operations = campaign.search, tuple(operation.id for operation in operations)
     matching = [operation for operation in operations if keys.operation in (operation.template, operation.id)]
-    deciding = (matching or [pack.deciding_operation(condition.id)])[-1].id
+    decider = (matching or [pack.deciding_operation(condition.id)])[-1].id
+    deciding = ALL if keys.operation == ALL and not matching else decider
     configurations = [
         files.id
         for files in pack.files
@@ -174,14 +177,52 @@ def request_outcome(search: Search, runs: Sequence[Run], pack: RulePack, results
 
 def _run_outcome(search: Search, cases: Sequence[Case], pack: RulePack) -> records.Outcome | None:
     """The outcome of one run; None if it has no rate and has not failed often enough."""
-    deciding = next(operation for operation in pack.operations if operation.id == search.operation)
     complete = next((case for case in cases if case.valid and case.complete), None)
-    record = complete.result(deciding) if complete else None
-    if complete and record and record.value > 0:
-        return records.Outcome(record.value, _node_s(complete))
+    rates = _rates(search, complete, pack) if complete else {}
+    deciding = [rate for name, rate in rates.items() if search.operation in (name, ALL)]
+    if complete and deciding and min(deciding) > 0:
+        return records.Outcome(geometric_mean(deciding), _node_s(complete))
     if sum(case.attempt.state in OWN_ENDS for case in cases) >= TRIES:
         return records.Outcome(None, sum(map(_node_s, cases)))
     return None
+
+
+def _rates(search: Search, case: Case, pack: RulePack) -> dict[str, float]:
+    """The rate of each operation of a run, of which the highest is the best, and that of the search's own."""
+    results = {
+        operation.id: case.result(operation)
+        for operation in pack.operations_of(search.launch)
+        if not operation.is_across_executions
+        if operation.best != "lowest" or operation.id == search.operation
+    }
+    return {name: record.value for name, record in results.items() if record}
+
+
+def _losses(
+    search: Search, runs: Mapping[records.SearchRequest, Sequence[Run]], pack: RulePack, results: Results,
+    choice: records.CountChoice,
+) -> Iterator[str]:  # fmt: skip
+    """A sentence for each other operation whose rate at the chosen count is below that at another one by more than the
+    margin, in the medians of the confirmation runs, at least half as many as the search's own count has.
+    """
+    rates = [
+        ((operation, request.geometry), rate)
+        for request, of_request in runs.items()
+        if request.phase == records.CONFIRM
+        for run in of_request
+        for case in results(run)
+        if case.valid and case.complete
+        for operation, rate in _rates(search, case, pack).items()
+        if rate > 0
+    ]
+    medians = {
+        key: median(values) for key, values in grouped(rates).items() if 2 * len(values) >= search.settings.least
+    }
+    for operation in dict.fromkeys(name for name, _ in medians):
+        best = max((key for key in medians if key[0] == operation), key=lambda key: medians[key])
+        share = medians.get((operation, choice.geometry or best[1]), medians[best]) / medians[best]
+        if operation != search.operation and share < 1 - search.settings.margin:
+            yield f"{operation} has {share:.0%} of its rate on {words(best[1])}; search.operation: {ALL} weighs all"
 
 
 def _node_s(case: Case) -> float:
@@ -204,7 +245,9 @@ def replay_search(search: Search, blueprint: matrix.Blueprint, results: Results)
 
     next_step = procedure.step(search.space, search.settings, outcome_of_request)
     if isinstance(next_step, records.CountChoice):
-        return SearchProgress(search, tuple(chain(*runs_by_request.values())), (), points, next_step)
+        losses = _losses(search, runs_by_request, blueprint.pack, results, next_step)
+        choice = replace(next_step, remarks=(*next_step.remarks, *losses))
+        return SearchProgress(search, tuple(chain(*runs_by_request.values())), (), points, choice)
     finished = chain.from_iterable(runs for request, runs in runs_by_request.items() if request in points)
     requested = tuple(run for request in next_step for run in runs_by_request[request])
     awaited_runs = tuple(run for run in requested if _run_outcome(search, results(run), blueprint.pack) is None)

@@ -71,7 +71,7 @@ def _search_summaries(directory: Path, contents: Contents) -> list[dict[str, Any
     units = {operation.id: operation.unit for operation in contents.pack.operations}
     summaries = []
     for number, progress in enumerate(contents.searches, 1):
-        unit = units[progress.search.operation]
+        unit = units.get(progress.search.operation, "geometric mean")
         drawn = search_plot(progress, unit)
         if drawn is not None:
             name = progress.search.key.replace("/", "-").replace("*", "all")

@@ -35,10 +35,10 @@ def planned_searches(
     return adaptive.plan_searches(campaign, pack or builders.pack(), nodes, CORES)
 
 
-def ended_case(run: Run, rate: float | None, state: State = State.DONE, number: int = 1) -> Case:
+def ended_case(run: Run, rate: float | None, state: State = State.DONE, number: int = 1, stat: float = 0.0) -> Case:
     """An attempt that took 10 s, with a rate of creation where it has one."""
     attempt = builders.attempt(run, number=number, state=state, started=100.0, ended=110.0)
-    records = builders.records((rate, 2 * rate, 3 * rate)) if rate else ()
+    records = builders.records((rate, stat or 2 * rate, 3 * rate)) if rate else ()
     findings = () if rate else (builders.finding(),)
     return Case(
         builders.campaign(),
@@ -58,14 +58,14 @@ def look(search: adaptive.Search, campaign: Campaign, results: dict[str, list[Ca
 
 
 def drive_search(
-    search: adaptive.Search, campaign: Campaign, rate: Rate
+    search: adaptive.Search, campaign: Campaign, rate: Rate, stat: Rate = lambda run: 0.0
 ) -> tuple[adaptive.SearchProgress, dict[str, list[Case]]]:
     """Measured to its end."""
     results: dict[str, list[Case]] = {}
     while (standing := look(search, campaign, results)).choice is None:
         assert standing.awaited_runs
         for run in standing.awaited_runs:
-            results[run.id] = [ended_case(run, rate(run))]
+            results[run.id] = [ended_case(run, rate(run), stat=stat(run))]
     return standing, results
 
 
@@ -112,6 +112,25 @@ def test_the_declared_operation_is_looked_at_and_limits_are_those_of_the_file() 
     assert {search.operation for search in searches} == {"stat"}
     assert searches[3].space == SearchSpace(2, 3, 20, cores=CORES)
     assert (searches[0].settings.margin, searches[0].settings.most) == (0.1, 9)
+
+
+def test_what_other_operations_lose_is_said_and_the_geometric_mean_of_all_may_decide() -> None:
+    def rising(run: Run) -> float:
+        return float(run.geometry.processes)
+
+    def falling(run: Run) -> float:
+        return 1000.0 / run.geometry.processes**2
+
+    campaign = searching_campaign()
+    progress, _ = drive_search(planned_searches(campaign)[0], campaign, rising, falling)
+    assert progress.choice is not None and progress.choice.geometry == Geometry(1, CORES)
+    assert [text for text in progress.choice.remarks if text.startswith("stat has ")]
+    campaign = searching_campaign(SearchSettings(operation="all"))
+    search = planned_searches(campaign)[0]
+    assert search.operation == adaptive.ALL
+    (run,) = look(search, campaign, {}).awaited_runs[:1]
+    outcome = adaptive.request_outcome(search, [run], builders.pack(), lambda run: [ended_case(run, 2.0, stat=9.0)])
+    assert outcome is not None and outcome.rate == pytest.approx((2 * 9 * 6) ** (1 / 3))
 
 
 def test_where_the_rules_want_exactly_so_many_items_processes_divide_them() -> None:

@@ -1,10 +1,11 @@
 """A Gaussian model of the curve of rates over counts, fitted to runs in blocks. Pure.
 
-log rate of a run = curve(count) + block + noise
+log rate of a run = curve(count) + block + (first run of its count) + noise
 
 The curve is of one of several kinds, from smooth to ragged, possibly with a step or a bend; each kind is weighted by
 its evidence. So neighbouring counts inform each other if the runs show that they are alike, and do not otherwise.
-Effects of blocks cancel.
+Blocks differ by a random amount of an estimated variance, first runs by a common factor (caches are cold). Noise has
+Student's distribution: what lies far off has little weight, and is never dropped.
 """
 
 from __future__ import annotations
@@ -24,9 +25,15 @@ from campaign.plan.search.records import Logs
 
 Array = numpy.ndarray[Any, Any]
 
-FAR, VERY_FAR = 2.5, 5.0  # standard deviations: what lies farther off pulls no more than the one, beyond the other not,
-TAMINGS = 4  # repeated so often, from the effects without them
-GUESS, WEIGHT = 0.02, 1.0  # a prior standard deviation, and how many runs it counts for
+TAILS = 4  # degrees of freedom of the noise
+ROUNDS = 8  # in which weights and variances are estimated
+ALTERNATIONS = 4  # of medians, from which these begin
+GUESS, WEIGHT = (
+    0.02,
+    1.0,
+)  # a prior standard deviation, of noise and of blocks, and how many runs or blocks it counts for
+FIRST = 0.3  # prior standard deviation of the factor of first runs
+FREE = 1e-6  # penalty of the common level, which is arbitrary
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +94,16 @@ def draw_curves(runs: Runs, counts: Sequence[Geometry], cores: int, seed: str, d
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Log rates in blocks, with outliers dropped or drawn back; the standard deviation of one run, and the effects of
-    the geometries.
+    """Log rates with their weights; what they have in common with others (level, blocks, first runs) with the
+    penalties of that; the standard deviation of one run, and the effects of the geometries.
     """
 
     geometries: tuple[Geometry, ...]
     at: Array  # index for each run
-    blocks: Array
     values: Array
+    weights: Array
+    common: Array
+    penalties: Array
     deviation: float
     effect: dict[Geometry, float]
 
@@ -102,39 +111,37 @@ class Runs:
 @functools.lru_cache(maxsize=8)  # the same runs are used with other counts too
 def robust_runs(logs: Logs) -> Runs:
     if not logs:
-        return Runs((), numpy.zeros(0, int), numpy.zeros(0, int), numpy.zeros(0), GUESS, {})
+        nothing = numpy.zeros(0)
+        return Runs((), numpy.zeros(0, int), nothing, nothing, numpy.zeros((0, 1)), numpy.full(1, FREE), GUESS, {})
     geometries = tuple(dict.fromkeys(geometry for _, geometry, _ in logs))
     numbers = {geometry: number for number, geometry in enumerate(geometries)}
     block_numbers = {block: number for number, block in enumerate(dict.fromkeys(block for block, _, _ in logs))}
     at = numpy.array([numbers[geometry] for _, geometry, _ in logs])
     blocks = numpy.array([block_numbers[block] for block, _, _ in logs])
     values = numpy.array([value for _, _, value in logs])
+    is_first = numpy.zeros(len(logs))
+    is_first[numpy.unique(at, return_index=True)[1]] = 1
+    common = numpy.column_stack([numpy.ones(len(logs)), blocks[:, None] == range(len(block_numbers)), is_first])
     is_repeated = numpy.bincount(at)[at] > 1
     freedom = len(logs) - len(geometries) - len(block_numbers) + 1
-    is_kept, damped, deviation = numpy.full(len(logs), True), values, GUESS
-    effect, limit = _initial_effects(at, blocks, values, is_repeated)
-    for _ in range(TAMINGS if freedom > 0 and is_repeated.any() else 0):
-        residuals = values - effect[at]
-        residuals -= _medians(residuals, blocks)[blocks]
-        distances = abs(residuals)
-        # Each count keeps one run, and each block one that connects it to others.
-        nearest, nearest_of_block = numpy.full(len(geometries), numpy.inf), numpy.full(len(block_numbers), numpy.inf)
-        numpy.minimum.at(nearest, at, distances)
-        numpy.minimum.at(nearest_of_block, blocks[is_repeated], distances[is_repeated])
-        is_kept = (
-            (distances <= VERY_FAR * limit)
-            | (distances <= nearest[at])
-            | (is_repeated & (distances <= nearest_of_block[blocks]))
-        )
-        clipped = residuals.clip(-FAR * limit, FAR * limit)
-        damped = values - residuals + clipped
-        degrees = WEIGHT + max(1, freedom - int((~is_kept).sum()))
-        deviation = math.sqrt((WEIGHT * GUESS**2 + (clipped[is_kept] ** 2).sum()) / degrees)
-        effect = numpy.linalg.solve(*_normal_equations(at[is_kept], blocks[is_kept], damped[is_kept]))
-        residuals = values - effect[at]
-        limit = _scale((residuals - _medians(residuals, blocks)[blocks])[is_repeated], freedom)
+    effect, scale = _initial_effects(at, blocks, values, is_repeated)
+    residuals = values - effect[at]
+    residuals -= _medians(residuals, blocks)[blocks]
+    block_variance = max(GUESS, scale) ** 2
+    for _ in range(ROUNDS):
+        weights = (TAILS + 1) / (TAILS + (residuals / scale) ** 2)
+        penalties = scale**2 / numpy.array([1e12, *[block_variance] * len(block_numbers), FIRST**2])
+        effect = numpy.linalg.solve(*_normal_equations(at, values, weights, common, penalties))
+        inverse = numpy.linalg.inv(common.T * weights @ common + numpy.diag(penalties))
+        shifts = inverse @ (common.T @ (weights * (values - effect[at])))
+        residuals = values - effect[at] - common @ shifts
+        squares = (shifts[1:-1] ** 2 + scale**2 * inverse.diagonal()[1:-1]).sum()
+        block_variance = (WEIGHT * GUESS**2 + squares) / (WEIGHT + len(block_numbers))
+        scale = math.sqrt((WEIGHT * GUESS**2 + (weights * residuals**2).sum()) / (WEIGHT + max(0, freedom)))
+    # Information of a value of Student's distribution.
+    deviation = scale * math.sqrt((TAILS + 3) / (TAILS + 1))
     rates = dict(zip(geometries, effect.tolist(), strict=True))
-    return Runs(geometries, at[is_kept], blocks[is_kept], damped[is_kept], deviation, rates)
+    return Runs(geometries, at, values, weights, common, penalties, deviation, rates)
 
 
 def _initial_effects(at: Array, blocks: Array, values: Array, is_repeated: Array) -> tuple[Array, float]:
@@ -145,7 +152,7 @@ def _initial_effects(at: Array, blocks: Array, values: Array, is_repeated: Array
     level = numpy.zeros(blocks.max() + 1)
     connected = numpy.unique(blocks[is_repeated])
     effect = _medians(values, at, upper=True)
-    for _ in range(TAMINGS if len(connected) else 0):
+    for _ in range(ALTERNATIONS if len(connected) else 0):
         number = numpy.searchsorted(connected, blocks[is_repeated])
         level[connected] = _medians((values - effect[at])[is_repeated], number, upper=True)
         effect = _medians(values - level[blocks], at, upper=True)
@@ -170,14 +177,14 @@ def _medians(values: Array, numbers: Array, upper: bool = False) -> Array:
     return middles
 
 
-def _normal_equations(at: Array, blocks: Array, values: Array) -> tuple[Array, Array]:
-    """The normal equations for the geometries, with the blocks eliminated."""
-    run_counts = numpy.zeros((at.max() + 1, blocks.max() + 1))
-    numpy.add.at(run_counts, (at, blocks), 1)
-    block_sizes = numpy.maximum(run_counts.sum(0), 1)
-    block_means = numpy.bincount(blocks, values) / block_sizes
-    information = numpy.diag(run_counts.sum(1) + LEVEL) - run_counts / block_sizes @ run_counts.T
-    return information, numpy.bincount(at, values - block_means[blocks])
+def _normal_equations(at: Array, values: Array, weights: Array, common: Array, penalties: Array) -> tuple[Array, Array]:
+    """The normal equations for the geometries, with what runs have in common eliminated."""
+    number, weighted = at.max(initial=-1) + 1, common * weights[:, None]
+    of_counts = numpy.zeros((number, common.shape[1]))
+    numpy.add.at(of_counts, at, weighted)
+    eliminated = numpy.linalg.solve(weighted.T @ common + numpy.diag(penalties), of_counts.T).T
+    information = numpy.diag(numpy.bincount(at, weights, number) + LEVEL) - eliminated @ of_counts.T
+    return information, numpy.bincount(at, weights * values, number) - eliminated @ (weighted.T @ values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +200,10 @@ def _observe(runs: Runs, counts: Sequence[Geometry]) -> _Observations:
     number = numpy.full(len(runs.geometries), -1)
     number[[runs.geometries.index(counts[place]) for place in places]] = range(len(places))
     at = number[runs.at]
-    information, pull = _normal_equations(at[at >= 0], runs.blocks[at >= 0], runs.values[at >= 0])
+    used = at >= 0
+    information, pull = _normal_equations(
+        at[used], runs.values[used], runs.weights[used], runs.common[used], runs.penalties
+    )
     root = numpy.linalg.cholesky(information)
     rows = numpy.zeros((len(places), len(counts)))
     rows[:, places] = root.T

@@ -13,9 +13,10 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
+from statistics import median
 
 import numpy
 
@@ -30,6 +31,9 @@ NEAR = 0.8  # log rate below the top: lower counts are left out of the model
 FURTHER = 6  # counts without runs that are considered below the fewest that may be within the margin
 KNOWN, OPEN = 20, 12  # counts with runs, and without, in the model that proposes runs
 WITH_NEIGHBOURS = 8  # counts whose neighbours are considered
+# Of the counts that are within the margin of the likeliest peak in at least this share of the curves, the one with the
+# smallest loss is chosen: the logarithm of its processes, and this times the share of the curves in which it is not.
+LIKELY, MISSED = 0.6, 1.5
 ALIKE = 1.05  # counts within this factor are one answer
 MOST_BELOW = 400  # counts below the chosen one in the model of the answer
 MOST_FURTHER = 1000  # runs: more cannot be afforded in practice
@@ -38,15 +42,18 @@ MOST_FURTHER = 1000  # runs: more cannot be afforded in practice
 @dataclass(frozen=True, slots=True)
 class View:
     """What the drawn curves say about each count. `within`: share of curves in which it is within the margin of the
-    peak; `votes`: share in which it is the peak, or the fewest within the margin; `ratio`: its log rate minus the
+    peak; `reach`: of the likeliest peak: if many counts are alike, the highest of a curve is any that was drawn high;
+    `votes`: share in which it is the peak, or the fewest within the margin; `ratio`: its log rate minus the
     peak's in each curve, sorted.
     """
 
     within: dict[Geometry, float]
+    reach: dict[Geometry, float]
     votes: dict[Geometry, float]
     ratio: dict[Geometry, list[float]]
     peak: Geometry
     deviation: float  # of one run
+    gain: tuple[float, float]
 
     def counts_by_votes(self) -> list[Geometry]:
         return sorted(self.within, key=lambda count: (-self.votes.get(count, 0.0), -self.within[count], size(count)))
@@ -54,6 +61,12 @@ class View:
     @property
     def safest_count(self) -> Geometry:
         return max(self.within, key=lambda count: (self.within[count], -count.processes))
+
+    def cheapest_count(self, counts: Iterable[Geometry]) -> Geometry | None:
+        """The likely one with the smallest loss."""
+        likely = (count for count in counts if self.reach.get(count, 0.0) >= LIKELY)
+        losses = {count: (math.log(count.processes) - MISSED * self.reach[count], size(count)) for count in likely}
+        return min(losses, key=lambda count: losses[count], default=None)
 
 
 def draw_view(book: records.Book, phase: str, draws: int = DRAWS) -> View:
@@ -97,13 +110,22 @@ def _draw_view(
     votes = Counter(
         chain.from_iterable({*best_two} for best_two in zip(is_within.argmax(1), ratios.argmax(1), strict=True))
     )
+    tested = numpy.array([count in effect for count in counts])
+    sizes = numpy.log([count.processes for count in counts])
+    fewest_sizes = [numpy.where(is_within & mask, sizes, numpy.inf).min(1) for mask in (True, tested)]
+    more = fewest_sizes[1] - fewest_sizes[0]
+    gain = float(numpy.minimum(more, 1.0).mean()), float(-ratios[:, tested].max(1).mean())
     shares, mean_ratios = is_within.mean(0), ratios.mean(0)
+    peak = max(near_top, key=lambda count: mean_ratios[counts.index(count)])
+    reaches = (drawn >= drawn[:, [counts.index(peak)]] + math.log1p(-margin)).mean(0)
     return View(
-        {count: float(shares[place]) for place, count in enumerate(counts)},
+        dict(zip(counts, shares.tolist(), strict=True)),
+        dict(zip(counts, reaches.tolist(), strict=True)),
         {count: votes[place] / len(ratios) for place, count in enumerate(counts) if votes[place]},
         dict(zip(counts, numpy.sort(ratios.T).tolist(), strict=True)),
-        max(near_top, key=lambda count: mean_ratios[counts.index(count)]),
+        peak,
         runs.deviation,
+        gain,
     )
 
 
@@ -162,8 +184,10 @@ class Answer:
         return self.is_shown and self.count.processes <= ALIKE * self.smallest_count.processes
 
 
-def is_resolved(book: records.Book, view: View) -> bool:
-    return _choose(book, view)[1] and find_answer(book, view).is_resolved
+def likely_count(book: records.Book, view: View) -> Geometry | None:
+    """The count that would be chosen, if it reaches the margin with the probability that is asked for."""
+    count, _ = _choose(book, view)
+    return count if view.reach.get(count, 0.0) >= LIKELY else None
 
 
 def find_answer(book: records.Book, view: View) -> Answer:
@@ -179,20 +203,14 @@ def find_answer(book: records.Book, view: View) -> Answer:
 
 def _choose(book: records.Book, view: View) -> tuple[Geometry, bool]:
     """The chosen count, and whether it is shown to be within the margin."""
-    fresh, rates = book.confirmation_logs(), book.rate_summaries()
-    refuted = _refuted_counts(rates, book.settings.margin)
-    confirmed = [
-        count for count in view.within if len(fresh.get(count, ())) >= book.settings.least and count not in refuted
-    ]
-    within_margin = [count for count in confirmed if view.within[count] >= book.settings.demanded]
+    fresh = book.confirmation_logs()
+    confirmed = [count for count, logs in fresh.items() if len(logs) >= book.settings.least]
     if not confirmed:
-        alternatives = [
-            *fastest(rates),
-            *(count for count in view.counts_by_votes() if count in rates and count not in refuted),
-        ]
-        return next((count for count in alternatives if count in view.within), view.peak), False
-    safest = max(confirmed, key=lambda count: (view.within[count], -count.processes))
-    return next(iter(within_margin), safest), bool(within_margin)
+        return next((count for count in view.counts_by_votes() if count in fresh), view.peak), False
+    contenders = [count for count in confirmed if not _is_refuted(book, fresh, count)] or confirmed
+    safest = max(contenders, key=lambda count: (view.within.get(count, 0.0), -count.processes))
+    chosen_count = view.cheapest_count(contenders) or safest
+    return chosen_count, view.within.get(chosen_count, 0.0) >= book.settings.demanded
 
 
 def fastest(rates: Mapping[Geometry, Summary]) -> list[Geometry]:
@@ -201,10 +219,16 @@ def fastest(rates: Mapping[Geometry, Summary]) -> list[Geometry]:
     return [max(medians, key=lambda count: (medians[count], -count.processes, -count.nodes))] if medians else []
 
 
-def _refuted_counts(rates: Mapping[Geometry, Summary], margin: float) -> set[Geometry]:
-    """Counts whose interval lies below the margin of the highest rate: no model overrules what was measured."""
-    limit = max([(1 - margin) * (rates[count].median or 0.0) for count in fastest(rates)], default=0.0)
-    return {count for count, typical in rates.items() if typical.high is not None and typical.high < limit}
+def _is_refuted(book: records.Book, fresh: Mapping[Geometry, Mapping[int, float]], count: Geometry) -> bool:
+    """Whether another count is faster by more than the margin in the median of the blocks of both: no model overrules
+    what was measured.
+    """
+    limit, logs = math.log1p(-book.settings.margin), fresh[count]
+    return any(
+        len(blocks := logs.keys() & other_logs.keys()) >= book.settings.least
+        and median(logs[block] - other_logs[block] for block in blocks) < limit
+        for other_logs in fresh.values()
+    )
 
 
 def _smaller_counts(book: records.Book, count: Geometry) -> Iterator[Geometry]:
@@ -254,8 +278,8 @@ def _smaller_candidates(
 def _is_below_by_its_runs(runs: curve.Runs, count: Geometry, peak: Geometry, settings: records.Settings) -> bool:
     if count not in runs.effect:
         return False
-    runs_of_count = int((runs.at == runs.geometries.index(count)).sum())
-    highest = runs.effect[count] + NORMAL.inv_cdf(settings.confidence) * runs.deviation / math.sqrt(runs_of_count)
+    weight = float(runs.weights[runs.at == runs.geometries.index(count)].sum())
+    highest = runs.effect[count] + NORMAL.inv_cdf(settings.confidence) * runs.deviation / math.sqrt(weight)
     return highest < runs.effect[peak] + math.log1p(-settings.margin)
 
 

@@ -25,7 +25,7 @@ from statistics import median
 from campaign.core.grouping import grouped
 from campaign.core.runs import Geometry
 from campaign.plan.search import curve
-from campaign.plan.search.inference import MOST_FURTHER, NEAR, PROPOSED, draw_view, fastest, find_answer, is_resolved
+from campaign.plan.search.inference import MOST_FURTHER, NEAR, PROPOSED, draw_view, fastest, find_answer, likely_count
 from campaign.plan.search.records import (
     CONFIRM,
     Book,
@@ -45,7 +45,10 @@ from campaign.statistics import intervals
 RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # a search's number of runs
 EXPLORED = 0.55  # share of the runs before the confirmation runs
 BLOCK = 8  # counts in a block of the second phase
-SETTLED = 0.06  # share of the curves: the second phase ends if counts without runs are the answer in fewer
+# The second phase ends if, in this many rounds, counts without runs promise less: of a smaller count, and of a higher
+# rate (means of logarithms).
+CALM, SMALLER, HIGHER = 2, 0.2, 0.01
+SETTLED = 2  # times that the confirmation gives the same choice, after which it ends
 ROUNDS = 50  # rounds of the second phase, at most
 SHORTLIST = 6  # counts with which the confirmation begins
 
@@ -86,12 +89,14 @@ def _explore(book: Book, run_limit: int) -> None:
     near = [count for count in effect if effect[count] >= max(effect.values(), default=0.0) - NEAR]
     book.measure("grid", (2,), near)
     book.measure("grid", (3,), _disturbed_counts(book))
+    calm = 0
     for round_ in range(1, ROUNDS + 1):
         if not book.exploration_logs() or len(book.outcomes) + BLOCK > run_limit:
             return
         view = draw_view(book, f"refine{round_}", PROPOSED)
         measured = {geometry for _, geometry, _ in book.exploration_logs()}
-        if round_ > 2 and sum(share for count, share in view.votes.items() if count not in measured) < SETTLED:
+        calm = calm + 1 if view.gain[0] < SMALLER and view.gain[1] < HIGHER else 0
+        if round_ > 2 and calm >= CALM:
             return
         proposed = view.counts_by_votes()[:BLOCK]
         if len(measured.intersection(proposed)) < 2:  # counts with runs connect a block to the others
@@ -110,13 +115,15 @@ def _disturbed_counts(book: Book) -> list[Geometry]:
 
 
 def _confirm(book: Book, run_limit: int) -> None:
-    settings, blocks_done = book.settings, 0
+    settings, blocks_done, choices = book.settings, 0, list[Geometry | None]()
     view = draw_view(book, CONFIRM)
     shortlist = [count for count in view.counts_by_votes()[:SHORTLIST] if count in view.votes]
     while blocks_done < settings.most:
         shortlist += [
             count
-            for count in dict.fromkeys((view.safest_count, *fastest(book.rate_summaries())))
+            for count in dict.fromkeys(
+                (view.safest_count, view.cheapest_count(view.reach) or view.peak, *fastest(book.rate_summaries()))
+            )
             if count not in shortlist
         ]
         shortlist += [count for count in view.counts_by_votes() if count not in shortlist][: max(0, 2 - len(shortlist))]
@@ -130,7 +137,9 @@ def _confirm(book: Book, run_limit: int) -> None:
             return
         view = draw_view(book, f"{CONFIRM}{blocks_done}")
         enough = max(map(len, book.confirmation_logs().values())) >= settings.least
-        if enough and (len(book.outcomes) + len(shortlist) > run_limit or is_resolved(book, view)):
+        choices += [likely_count(book, view)] if enough else []
+        is_settled = len(choices) >= SETTLED and len({*choices[-SETTLED:]}) == 1 and choices[-1] is not None
+        if enough and (len(book.outcomes) + len(shortlist) > run_limit or is_settled):
             return
         shortlist = [count for count in shortlist if view.votes.get(count, 0.0) > 1 - settings.confidence]
 
@@ -152,7 +161,10 @@ def choose(book: Book, complete: bool) -> CountChoice:
         peak = max(effect, key=lambda count: (effect[count], -count.processes, -count.nodes))
         reason = f"{words(peak)}: best rate so far, unconfirmed ({reason_unconfirmed})."
         choice = CountChoice(peak, peak, complete, confirmed, reason, _candidates(book, [peak]))
-    drift, groups = _drift(book), intervals.two_groups(_deviations_from_median(book))
+    drift, groups = (
+        _drift(book),
+        None if _is_timer_coarse(book) else intervals.two_groups(_deviations_from_median(book)),
+    )
     slow_runs = SlowRuns(groups.share, -math.expm1(-groups.distance)) if groups else None
     return replace(
         choice,
@@ -189,8 +201,8 @@ def _choose_by_model(book: Book, complete: bool) -> CountChoice:
         f"smallest measured count shown to be within {margin} of the peak: {ratio} of its rate, at least {low} "
         f"({confidence} confidence, {runs})"
         if answer.is_shown
-        else f"most likely to be within {margin} of the peak: {ratio} of its rate, but only {low} at {confidence} "
-        f"confidence ({runs})"
+        else f"best trade of processes against rate among measured counts: {ratio} of the peak's rate, but only {low} "
+        f"at {confidence} confidence ({runs})"
     )
     if answer.is_resolved:
         text += f"; no measured count below {words(answer.smallest_count)} is ({confidence} confidence)"
@@ -282,6 +294,12 @@ def _drift(book: Book) -> Drift | None:
     deviations = _deviations_from_effect(book)
     third = len(deviations) // 3
     return Drift(p_value, math.expm1(median(deviations[-third:]) - median(deviations[:third])))
+
+
+def _is_timer_coarse(book: Book) -> bool:
+    """Whether most rates are equal to another one of their count: they are steps of a timer, not groups."""
+    logs = [(count, value) for _, count, value in book.all_logs()]
+    return 2 * len({*logs}) < len(logs)
 
 
 def _deviations_from_median(book: Book) -> list[float]:

@@ -14,7 +14,7 @@ from campaign.plan.search.space import SearchSpace, size
 from campaign.statistics.intervals import Summary, summarize
 
 CONFIRM = "confirm"  # the phase of the confirmation runs
-PROCEDURE = 3  # version of the procedure, in plans and reports
+PROCEDURE = 4  # version of the procedure, in plans and reports
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,16 @@ def test_two_groups_of_rates_are_reported_with_their_size_and_what_they_mean_for
     assert "another count may be the minimum in it" in message
 
 
+def test_steps_of_a_coarse_timer_are_not_two_groups_of_rates() -> None:
+    class Coarse(Disturbed):
+        def __getitem__(self, request: SearchRequest) -> Outcome:
+            rate = super().__getitem__(request).rate
+            assert rate
+            return Outcome(1000 / round(1000 / rate / 20) / 20, 1.0)
+
+    assert decide(NODE, Coarse(lambda chance: 0.7 if chance < 0.25 else 1.0), Settings("a")).slow_runs is None
+
+
 def test_a_steady_system_has_neither_remark() -> None:
     decisions = [decide(NODE, Machine(knee_at(16), 0.05, str(seed)), Settings(str(seed))) for seed in range(6)]
     assert all(decision.drift is not None and decision.slow_runs is None for decision in decisions)

@@ -94,7 +94,7 @@ def test_disturbed_runs_do_not_move_the_minimum(seed: str) -> None:
 # --- the runs that the model is given
 
 
-def test_of_two_runs_of_which_one_was_disturbed_the_other_one_is_left() -> None:
+def test_of_two_runs_of_which_one_was_disturbed_that_one_has_little_weight() -> None:
     counts = [Geometry(1, number) for number in range(1, 9)]
     noise = random.Random(1)
     logs = [
@@ -105,9 +105,21 @@ def test_of_two_runs_of_which_one_was_disturbed_the_other_one_is_left() -> None:
     block, geometry, value = logs[3]
     logs[3] = block, geometry, value + math.log(0.4)
     runs = curve.robust_runs(tuple(logs))
-    assert len(runs.values) == len(logs) - 1
+    assert runs.weights[3] < 0.1 < 0.5 < runs.weights[0]
     assert runs.effect[geometry] - runs.effect[counts[0]] == pytest.approx(math.log(4), abs=0.05)
     assert runs.deviation < 0.03
+
+
+def test_a_factor_of_first_runs_is_estimated_and_does_not_change_a_count() -> None:
+    counts, noise, logs = [Geometry(1, number) for number in range(1, 9)], random.Random(1), []
+    for block in range(1, 6):
+        for geometry in counts[:4] if block < 3 else counts:
+            cold = math.log(0.6) if geometry not in {count for _, count, _ in logs} else 0.0
+            value = math.log(geometry.processes) + cold + noise.gauss(0, 0.01)
+            logs.append(((f"grid{block}", block), geometry, value))
+    effect = curve.robust_runs(tuple(logs)).effect
+    for geometry in counts:
+        assert effect[geometry] - effect[counts[0]] == pytest.approx(math.log(geometry.processes), abs=0.04)
 
 
 def test_runs_without_any_noise_leave_each_count_a_run() -> None:
