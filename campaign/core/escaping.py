@@ -114,6 +114,8 @@ def plain(text: str) -> str:
     """The text on one line, in which invisible characters become their numbers, as in `\x1b`. So does what looks like
     a letter of the word that it is in: a name that reads as another shows it.
     """
+    if text.isascii() and text.isprintable():  # as most are
+        return text
     return _ESCAPED.sub(_number, _BREAK.sub(" ", text).replace("\t", " "))
 
 

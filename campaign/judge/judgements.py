@@ -170,9 +170,9 @@ def _digest_of_changes(store: Store, paths: Paths) -> str:
     has last seen them changed. Nothing is read.
     """
     digest = hashlib.sha256()
-    for run, number, files in store.files():
+    for run, number, files, names in store.files():
         folder = f"{paths.runs}/{run}/{number}"
-        times = [_time_of_change(f"{folder}/{name}") for name in ("", *files)]
+        times = [_time_of_change(f"{folder}/{name}") for name in ("", *names)]
         digest.update(f"{folder} {files} {times}\n".encode(errors="surrogatepass"))
     return digest.hexdigest()
 

@@ -14,7 +14,7 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -584,11 +584,13 @@ class Store(AbstractContextManager["Store"]):
         )
         return {(run, attempt): f"{digest} {accounting.get(job, '')}" for run, attempt, digest, job in rows}
 
-    def files(self) -> Iterator[tuple[str, int, dict[str, str]]]:
-        """Run and number of each attempt, with the SHA-256 of its files at its end; none while it has not ended."""
+    def files(self) -> Iterator[tuple[str, int, str, Iterable[str]]]:
+        """Run and number of each attempt, with the SHA-256 of its files at its end, as JSON, and their names; none
+        while it has not ended.
+        """
         with self._storage_errors():
             for run, number, files in self._db.execute("SELECT run, number, files FROM attempts ORDER BY run, number"):
-                yield run, number, json.loads(files)
+                yield run, number, files, json.loads(files)
 
     # --- kept judgements
 
