@@ -295,7 +295,8 @@ VERBS = (
         OF_PART,
         Option("--rules", default=PACK, metavar="ID", help="with --mapping: rule pack of the forms (default: "
                "%(default)s)"),
-        table_format("csv, json, or a tabulate format such as simple, github, html"),
+        table_format("csv, json, a tabulate format such as simple or github; the board's page: html, pdf or xlsx"),
+        Option("--terms", type=Path, metavar="TERMS", help="your terms, by which the board's page verifies bundles"),
         DECIMAL,
         OUT,
     ], COMPARE_STATUS),

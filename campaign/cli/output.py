@@ -70,21 +70,22 @@ def say(text: str) -> None:
     print(with_colours(fold_to_terminal(text, sys.stderr), sys.stderr), file=sys.stderr, flush=True)
 
 
-def table_format(arguments: argparse.Namespace) -> str:
-    """A table's format: the one that is asked for, otherwise that of the file's name, otherwise plain text.
+def table_format(arguments: argparse.Namespace, formats: Mapping[str, str] = FORMAT_OF) -> str:
+    """A table's format: the one that is asked for, otherwise that of the file's name, of these `formats`, otherwise
+    plain text.
 
     Raises InputError if the file's name is that of a spreadsheet or of JSON and the format is not, or the other way
     round, and for decimal commas in another format than CSV.
     """
     asked_format, output = arguments.format, arguments.output
-    name_format = FORMAT_OF.get(output.suffix.lower(), "") if output else ""
-    if output and asked_format and name_format in ("csv", "json", "xlsx") and asked_format != name_format:
+    name_format = formats.get(output.suffix.lower(), "") if output else ""
+    if output and asked_format and name_format in ("csv", "json", "xlsx", "pdf") and asked_format != name_format:
         raise InputError(
             f"{output}: the file name does not fit --format {asked_format}; use --format {name_format}, or another name"
         )
-    if output and not asked_format and output.suffix.lower() in NOT_WRITTEN:
+    if output and not (asked_format or name_format) and output.suffix.lower() in NOT_WRITTEN:
         raise InputError(
-            f"{output}: tables are not written in this format; end the name with one of {', '.join(FORMAT_OF)}, or "
+            f"{output}: tables are not written in this format; end the name with one of {', '.join(formats)}, or "
             "give --format"
         )
     style: str = asked_format or name_format or "simple"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.cli.output import (
+    FORMAT_OF,
     ONE_FILE,
     STANDARD_OUTPUT,
     columns,
@@ -27,7 +28,7 @@ from campaign.config import rfp as rfps
 from campaign.config.definition import Definition
 from campaign.config.rules import packs
 from campaign.config.waivers import statement
-from campaign.core import outputs
+from campaign.core import outputs, temporary
 from campaign.core.columns import record
 from campaign.core.errors import INCOMPLETE, OK, InputError, typed_path
 from campaign.core.grouping import grouped
@@ -50,12 +51,16 @@ from campaign.report import (
     table,
 )
 from campaign.report.compare import offer_files, rendering, verdicts
+from campaign.report.compare.board import Board, board_html, make_board, table_stages
 from campaign.report.compare.comparison import parse_day, parse_targets, parse_terms
 from campaign.report.foreign import judge_table
+from campaign.report.workbook.board_sheets import board_workbook
 from campaign.report.workbook.write import workbook
 from campaign.report.write import write_pdf, write_report
 from campaign.results.source import modifications
 from campaign.results.store import is_begun
+
+BOARD_FORMATS = ("html", "pdf", "xlsx")  # of a comparison
 
 
 def print_table(arguments: argparse.Namespace) -> int:
@@ -295,7 +300,9 @@ def compare(arguments: argparse.Namespace) -> int:
         )
     terms = parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
     targets, day = parse_targets(arguments.map), parse_day(arguments.day)
-    style, is_unequal = table_format(arguments), arguments.unequal or arguments.force
+    style, is_unequal = table_format(arguments, FORMAT_OF | {".pdf": "pdf"}), arguments.unequal or arguments.force
+    if style in ("pdf", "xlsx") and arguments.output is None:
+        raise InputError(f"--format {style} needs -o OUT, since it cannot be printed")
     offers = _load_offers(arguments)
     rfp, first = offers[0]
     comparisons = {
@@ -305,14 +312,56 @@ def compare(arguments: argparse.Namespace) -> int:
     }
     _say_other_answers(paths, offers)
     names, width = list(map(typed_path, paths)), columns(arguments.output)
-    texts = {
-        part: rendering.comparison_text(comparison, rendering.comparison_decision(comparison, names), style, width)
-        for part, comparison in comparisons.items()
-    }
+    blocks = {part: rendering.comparison_decision(comparison, names) for part, comparison in comparisons.items()}
     scored = [scores.compute_scores(rfp, scores.offer_figures(rfp, parts)) for _, parts in offers] if rfp else []
-    write_table(rfp_response.comparison_text(style, rfp, texts, paths, scored), arguments, style)
+    if style in BOARD_FORMATS:
+        stages = _stages(arguments, offers)
+        board = make_board(names, rfp, comparisons, blocks, scored, stages)
+        write(_board_content(board, style), arguments.output, arguments)
+    else:
+        texts = {
+            part: rendering.comparison_text(comparison, blocks[part], style, width)
+            for part, comparison in comparisons.items()
+        }
+        write_table(rfp_response.comparison_text(style, rfp, texts, paths, scored), arguments, style)
     is_complete = comparisons and all(parts.keys() >= first.keys() for _, parts in offers)
     return OK if is_complete and all(comparison.passed for comparison in comparisons.values()) else INCOMPLETE
+
+
+def _stages(
+    arguments: argparse.Namespace, offers: Sequence[offer_files.PartsOfOffer]
+) -> list[Sequence[decision.Question]]:
+    """How far each offer has come: a bundle is verified, by the buyer's terms if they are given."""
+    from campaign.evidence import terms as buyers_terms
+    from campaign.evidence import verify, verify_bundle
+    from campaign.evidence.stages import bundle_stages
+
+    demands = verify.Buyer()
+    if arguments.terms:
+        demands = demands.with_terms(buyers_terms.load(arguments.terms))
+        verify.load_buyers_rules(demands)
+    stages: list[Sequence[decision.Question]] = []
+    for path, (_, parts) in zip(arguments.campaigns, offers, strict=True):
+        if not (path.name.endswith(offer_files.ARCHIVES) or (path / "bagit.txt").exists()):
+            stages.append(table_stages(sum(len(offer.entries) for offer in parts.values())))
+            continue
+        with (
+            verify_bundle.open_parts(path, arguments.of_part) as selection,
+            verify_bundle.verify_parts(selection, demands) as verified,
+        ):
+            stages.append(bundle_stages(verified))
+    return stages
+
+
+def _board_content(board: Board, style: str) -> str | bytes:
+    if style == "xlsx":
+        return board_workbook(board)
+    if style == "html":
+        return board_html(board)
+    with temporary.directory("campaign-board.") as directory:
+        page = directory / "board.html"
+        page.write_text(board_html(board), encoding="utf-8")
+        return write_pdf(page).read_bytes()
 
 
 def _load_offers(arguments: argparse.Namespace) -> list[offer_files.PartsOfOffer]:

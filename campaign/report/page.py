@@ -45,8 +45,6 @@ def page_html(
     jobs: DrawnPlot | None,
 ) -> str:
     """`directory` is where the page will be."""
-    from markupsafe import Markup
-
     campaign, pack, rows = contents.campaign, contents.pack, contents.rows
     numbers = {str(row.cell): number for number, row in enumerate(rows, 1)}
     return render_page(
@@ -78,11 +76,6 @@ def page_html(
         searches=searches,
         jobs=jobs,
         jobs_title=attempts.TITLE,
-        plot_columns=figures.COLUMNS,
-        plot_figures=figures.plot_figures,
-        # svg escapes every text that it is given.
-        panel_svg=lambda panel: Markup(svg.panel_svg(panel)),
-        key_svg=lambda key: Markup(svg.key_svg(key)),
         findings=_finding_groups(contents.findings, pack),
         found_rules=sorted({finding.rule for finding in contents.findings}),
         found_moves=sorted({finding.move for finding in contents.findings}),
@@ -129,7 +122,19 @@ def render_page(template: str, **values: Any) -> str:
         ),
     )
     policy = _policy(style, script)
-    page_parts = {"program": __version__, "style": Markup(style), "script": Markup(script), "policy": policy}
+    page_parts: dict[str, Any] = {
+        "program": __version__,
+        "style": Markup(style),
+        "script": Markup(script),
+        "policy": policy,
+    }
+    page_parts |= {
+        "plot_columns": figures.COLUMNS,
+        "plot_figures": figures.plot_figures,
+        # svg escapes every text that it is given.
+        "panel_svg": lambda panel: Markup(svg.panel_svg(panel)),
+        "key_svg": lambda key: Markup(svg.key_svg(key)),
+    }
     return environment.get_template(template).render(**page_parts, **values)
 
 

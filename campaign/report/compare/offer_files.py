@@ -28,6 +28,7 @@ from campaign.core.strict_yaml import has_key
 from campaign.report.compare.offers import Offer, parse_offer
 from campaign.report.foreign import form_file, table_file
 
+ARCHIVES = (".zip", ".tar.gz", ".tgz")  # of bundles
 MAX_BYTES = 64 * 1024 * 1024  # of a table or a manifest
 MAX_MEMBERS = 1_000_000  # of an archive
 MAX_UNPACKED_BYTES = 16 * 1024**3  # read from a compressed archive until its table is found
@@ -62,7 +63,7 @@ def load_offer(path: Path, form: Form | None = None) -> PartsOfOffer:
             raise InputError(f"{path}: not a regular file; give {ALLOWED}")
         if path.suffix in (".yaml", ".yml"):
             return _offer_of_campaign(path)
-        if path.name.endswith((".zip", ".tar.gz", ".tgz")):
+        if path.name.endswith(ARCHIVES):
             return _offer_of_bundle(path, _from_archive(path))
         if path.suffix.lower() in table_file.SUFFIXES or (form and path.suffix != ".json"):
             return None, {"": _offer_of_table(path, form)}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from operator import itemgetter
 from typing import Any
 
 from campaign.core import columns, resources
 from campaign.core.columns import Column
-from campaign.core.runs import Status
-from campaign.core.units import digits, plural
+from campaign.core.grouping import grouped
+from campaign.core.runs import Cell, Status
+from campaign.core.units import digits, listing, plural
 from campaign.core.workers import results_in_order
 from campaign.report import decision, grid, printing
 from campaign.report.compare import verdicts
@@ -21,6 +22,7 @@ from campaign.report.compare.gains import GainSummary, summarize_gains
 from campaign.report.compare.limitations import INFLATED
 from campaign.report.compare.offers import MAX_VALUES, Offer, OfferedCell
 from campaign.report.decision import Mark
+from campaign.results.cells import patterns
 from campaign.statistics import ranks
 
 MARKS = {
@@ -48,6 +50,7 @@ DIFFERENCES = {
 }
 MOST_GROUPS = 8  # operations for which a summary has columns
 MOST_OFFERS = 4  # in a decision
+MOST_REASONS = 12  # below a table
 
 Table = tuple[Sequence[Column[Any]], Sequence[Any]]  # its columns, and what its lines are about
 
@@ -68,18 +71,23 @@ def comparison_text(
         return [printing.paragraph(text, style, width) for text in texts]
 
     offers = resources.render_template("offers.txt.j2", comparison=comparison, letters=offer_letter)
-    several_offers, of_sample = len(comparison.offers) > 2, comparison.terms is not None and comparison.terms.by_means
+    is_narrow = style in printing.TEXT_FORMATS and width < printing.WIDEST
+    is_marked, of_sample = (
+        len(comparison.offers) > 2 or is_narrow,
+        comparison.terms is not None and comparison.terms.by_means,
+    )
     parts = [
         *(*decision.decision_paragraphs(block, style, width), ""),
         *(*paragraphs(offers.splitlines()), ""),
-        *(grid.grid_text(*(_side_by_side(comparison) if several_offers else _in_detail(comparison)), style, width), ""),
+        *(grid.grid_text(*(_side_by_side(comparison) if is_marked else _in_detail(comparison)), style, width), ""),
+        *(paragraphs(_reason_lines(comparison)) if is_marked else []),
         *([] if of_sample else [grid.grid_text(*_summary(comparison), style, width), ""]),
-        *paragraphs(_legend(comparison)),
+        *paragraphs(_legend(comparison, is_marked)),
     ]
     return printing.document(parts, style).rstrip("\n") + "\n"
 
 
-def _number(entry: OfferedCell | None) -> str:
+def number_text(entry: OfferedCell | None) -> str:
     """The reported number, marked if it is not a measured one."""
     if entry is None:
         return "-"
@@ -89,16 +97,16 @@ def _number(entry: OfferedCell | None) -> str:
     return value if entry.status is Status.MEASURED else f"{value} {entry.status.upper()}"
 
 
-def _factor(value: float | None) -> str:
+def factor_text(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:.3f}" if 0.0995 <= value < 9.995 else digits(value)
 
 
-def _interval(cell: CellComparison) -> str:
+def interval_text(cell: CellComparison) -> str:
     if cell.low is None or cell.high is None:
         return ""
-    return f"{_factor(cell.low)} to {_factor(cell.high)}"
+    return f"{factor_text(cell.low)} to {factor_text(cell.high)}"
 
 
 def _verdict(cell: CellComparison) -> str:
@@ -109,19 +117,19 @@ def _in_detail(comparison: OfferComparison) -> Table:
     """Two offers: every cell in detail."""
     in_detail: list[Column[CellComparison]] = [
         Column("cell", lambda cell: cell.cell),
-        Column("unit", lambda cell: _unit([cell.first, cell.second]), is_text=True),
-        Column("A", lambda cell: _number(cell.first)),
+        Column("unit", lambda cell: unit_of([cell.first, cell.second]), is_text=True),
+        Column("A", lambda cell: number_text(cell.first)),
         Column("n", lambda cell: len(cell.first.values) if cell.first else None),
-        Column("B", lambda cell: _number(cell.second)),
+        Column("B", lambda cell: number_text(cell.second)),
         Column("n", lambda cell: len(cell.second.values) if cell.second else None),
-        Column("B/A", lambda cell: _factor(cell.shown_ratio)),
-        Column("95% interval" if comparison.terms is None else "90% interval", _interval),
+        Column("B/A", lambda cell: factor_text(cell.shown_ratio)),
+        Column("95% interval" if comparison.terms is None else "90% interval", interval_text),
         Column("verdict", _verdict, is_text=True),
     ]
     return in_detail, verdicts.merge_lone_targets(comparison.cells[0])
 
 
-def _unit(entries: Iterable[OfferedCell | None]) -> str:
+def unit_of(entries: Iterable[OfferedCell | None]) -> str:
     return next((entry.unit for entry in entries if entry), "")
 
 
@@ -141,14 +149,14 @@ def _side_by_side(comparison: OfferComparison) -> Table:
         for cell, of_cell, top in zip(cells, entries, best, strict=True):
             mark = _mark(of_cell, place, top, comparison.day)
             to_first = compared[place - 1].get(cell) if place else None
-            words = (_factor(to_first.shown_ratio), MARKS[to_first.verdict]) if to_first else ()
-            texts.append(" ".join(filter(None, (mark + _number(of_cell[place]), *words))))
+            words = (factor_text(to_first.shown_ratio), MARKS[to_first.verdict]) if to_first else ()
+            texts.append(" ".join(filter(None, (mark + number_text(of_cell[place]), *words))))
         return texts
 
     places = range(len(comparison.offers))
     texts = list(results_in_order(texts_of_offer, places, offer_letter, "looking for the best offers"))
     names = ("cell", "unit", *map(offer_letter, places))
-    lines = zip(map(str, cells), map(_unit, entries), *texts, strict=True)
+    lines = zip(map(str, cells), map(unit_of, entries), *texts, strict=True)
     return [Column(name, itemgetter(place), is_text=place == 1) for place, name in enumerate(names)], list(lines)
 
 
@@ -198,16 +206,41 @@ def _summary(comparison: OfferComparison) -> Table:
             f"{offer_letter(place)}/A",
             *(gains.verdicts[verdict] for verdict in verdict_columns),
             gains.compared,
-            _factor(gains.mean),
-            *(_factor(gains.by_launch.get(name)) for name in launches),
-            *(_factor(gains.by_operation.get(name)) for name in operations),
+            factor_text(gains.mean),
+            *(factor_text(gains.by_launch.get(name)) for name in launches),
+            *(factor_text(gains.by_operation.get(name)) for name in operations),
         ]
         for place, gains in enumerate(sums, 1)
     ]
     return columns.sequence_columns(*names, is_text=False), body
 
 
-def _legend(comparison: OfferComparison) -> list[str]:
+def cells_by_reason(
+    comparison: OfferComparison, reason_of: Callable[[CellComparison], str]
+) -> dict[tuple[str, str], list[Cell]]:
+    """The cells that have a reason, by the letter of their offer and the reason."""
+    compared = ((offer_letter(place), cell) for place, column in enumerate(comparison.cells, 1) for cell in column)
+    return grouped(((letter, reason), cell.cell) for letter, cell in compared if (reason := reason_of(cell)))
+
+
+def untested_reason(cell: CellComparison) -> str:
+    """Why it was not compared or tested; "" if it was."""
+    return f"{cell.verdict}: {cell.reason}" if cell.reason else ""
+
+
+def _reason_lines(comparison: OfferComparison) -> list[str]:
+    """Why marks of the table say that nothing was compared or tested."""
+    reasons = cells_by_reason(comparison, untested_reason)
+    universe = list(dict.fromkeys(cell.cell for column in comparison.cells for cell in column))
+    lines = [
+        f"{letter} {reason}: {listing(patterns(cells, universe), 4)}"
+        for (letter, reason), cells in list(reasons.items())[:MOST_REASONS]
+    ]
+    further = [f"and {len(reasons) - MOST_REASONS} more: --format csv has all"] * (len(reasons) > MOST_REASONS)
+    return [*lines, *further, ""] if lines else []
+
+
+def _legend(comparison: OfferComparison, is_marked: bool) -> list[str]:
     """What marks and numbers mean."""
     cells = [cell for column in comparison.cells for cell in column]
     used_verdicts = {cell.verdict for cell in cells}
@@ -216,6 +249,7 @@ def _legend(comparison: OfferComparison) -> list[str]:
         "comparison.txt.j2",
         comparison=comparison,
         cells=cells,
+        is_marked=is_marked,
         means=comparison.terms is not None and comparison.terms.by_means,
         marks=", ".join(f"{MARKS[verdict]} {verdict}" for verdict in CellVerdict if verdict in used_verdicts),
         best=BEST,
@@ -320,10 +354,10 @@ def _mean_in_words(in_means: bool, sums: GainSummary) -> str:
     if sums.mean is None:
         return "no result has a ratio"
     limitation = "" if sums.over_sessions else " within the sessions measured"
-    interval = f" ({' to '.join(map(_factor, sums.interval))} times A{limitation})" if sums.interval else ""
+    interval = f" ({' to '.join(map(factor_text, sums.interval))} times A{limitation})" if sums.interval else ""
     if 0.5 < sums.mean < 2:
         return f"geometric mean {abs(sums.mean - 1):.1%} {'below' if sums.mean < 1 else 'above'} A{interval}"
-    return f"geometric mean {_factor(sums.mean)} times A{interval}"
+    return f"geometric mean {factor_text(sums.mean)} times A{interval}"
 
 
 def _gaps_question(
@@ -384,7 +418,7 @@ COLUMNS: tuple[Column[CellComparison], ...] = (
     Column("launch", lambda cell: cell.cell.launch, 2),
     Column("files", lambda cell: cell.cell.files, 3),
     Column("operation", lambda cell: cell.cell.operation, 4),
-    Column("unit", lambda cell: _unit([cell.first, cell.second]) or None, 5),
+    Column("unit", lambda cell: unit_of([cell.first, cell.second]) or None, 5),
     Column("best", lambda cell: cell.best, 6),
     Column("first", lambda cell: cell.first, columns=_side_columns("first_", 9)),
     Column("this", lambda cell: cell.second, columns=_side_columns("", 10)),

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -604,6 +605,16 @@ def everything() -> list[Any]:
 
 def test_the_printed_comparison_of_two() -> None:
     builders.golden("compare.txt", text_of(verdicts.compare(everything()), "simple"))
+
+
+def test_in_80_columns_each_result_has_its_value_and_its_verdict_on_one_line() -> None:
+    comparison = verdicts.compare(everything())
+    text = rendering.comparison_text(comparison, rendering.comparison_decision(comparison, ["A", "B"]), "simple", 80)
+    builders.golden("compare-80.txt", text)
+    assert max(map(len, text.splitlines())) <= 80
+    lines = [line for line in text.splitlines() if re.match("scratch/.* (ops/s|s) ", line)]
+    assert [line.split()[0] for line in lines] == ["/".join(cell) for cell in CELLS]
+    assert all(line[-1] in "+-=?/" for line in lines)
 
 
 def test_the_printed_comparison_of_three() -> None:
