@@ -38,6 +38,7 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import SHORT
 from campaign.results.store import is_begun
 from campaign.statistics import designs
+from campaign.statistics.intervals import BREAK_S
 from campaign.statistics.offer_noise import Model, Repetitions
 
 MOST_OBJECTIONS = 8
@@ -272,10 +273,11 @@ def decide_cells(
     if not (options.reported or options.limit) and not stage.is_decided(challenge):
         lacking = challenge.design.repetitions - challenge.repetitions
         further = max(further, min(challenge.design.stage, lacking) if lacking > 0 else challenge.design.stage)
+        is_other_day = stage.size.sessions < challenge.design.sessions
         problem = (
-            f"after {stage.size.repetitions} of {plural(challenge.design.repetitions, 'repetition')}, in "
-            f"{stage.size.sessions} of {plural(challenge.design.sessions, 'session')}, neither is likely enough"
-        )
+            f"not decided after {stage.size.repetitions} of {plural(challenge.design.repetitions, 'repetition')}, in "
+            f"{stage.size.sessions} of {plural(challenge.design.sessions, 'session')}"
+        ) + (f"; measure the next ones {BREAK_S / 3600:g} hours later" if is_other_day else "")
     ceilings = challenge.design.ceilings(stage.model)
     column = tuple(
         _decide_cell(

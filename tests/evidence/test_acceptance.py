@@ -196,6 +196,22 @@ def test_a_sample_that_varies_more_than_the_design_assumed_asks_for_further_repe
     assert (enough.verdict, enough.further) == (CellVerdict.ACCEPTED, 0)
 
 
+def test_a_sample_is_decided_after_its_first_session_if_one_side_is_much_likelier() -> None:
+    offer = sample.offer_of(OFFER, "offer")
+    staged = sample.design_challenge(offer, "head", "s", AIMS, Design(0, 4, 0.9, 2))
+    assert (staged.repetitions, staged.design.sessions) == (2, 2)
+    honest = sample_outcome(sample_submission(repetitions=2), challenge=staged)
+    assert (honest.verdict, honest.further) == (CellVerdict.ACCEPTED, 0)
+    unclear = sample_outcome(sample_submission(repetitions=2, factor=0.89), challenge=staged)
+    assert (unclear.verdict, unclear.further) == (CellVerdict.UNDECIDED, 1)
+    reason = "not decided after 2 of 4 repetitions, in 1 of 2 sessions; measure the next ones 8 hours later"
+    assert reason in outcome_text(unclear) and "--further" in block(unclear).steps[0].what
+    # The buyer's own limit decides on what was measured.
+    assert sample_outcome(sample_submission(repetitions=2, factor=0.89), challenge=staged, limit=0.95).verdict is (
+        CellVerdict.REJECTED
+    )
+
+
 def with_fewer_values(row: Row, number: int) -> Row:
     values = row.values[:number]
     summary = replace(row.summary, n=number)
