@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from campaign.cli.arguments import PACK
 from campaign.cli.output import (
     FORMAT_OF,
     ONE_FILE,
@@ -242,8 +243,10 @@ def _findings_text(
     if arguments.json:
         return findings_view.findings_json(submission.pack, submission.all_findings, ascii_only=True)
     questions = clauses.open_questions(compliance_matrix(submission))
-    file = typed_path(submission.campaign.path, submission.campaign.part)
-    details = "" if arguments.details else f"campaign check {file} --details"
+    file = typed_path(arguments.file, submission.campaign.part or arguments.part)
+    table_options = {"rules": arguments.rules if arguments.rules != PACK else None, "mapping": arguments.mapping}
+    options = "".join(f" --{name} {typed_path(value)}" for name, value in table_options.items() if value)
+    details = "" if arguments.details else f"campaign check {file}{options} --details"
     block = replace(block, details=details)
     texts = [decision.decision_text(block, columns()), findings_view.checked_text(submission, columns(), details)]
     texts += [questions] * bool(questions)

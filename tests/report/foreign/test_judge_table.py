@@ -343,7 +343,9 @@ def test_a_form_in_another_layout_is_judged_by_its_mapping(capsys: pytest.Captur
         f"scratch/{launch}/onefile/{name}" for launch in ("peak", "max") for name in ("create", "remove")
     }
     assert main(["check", str(form), "--mapping", str(forms.DATA / "crossroads-mdtest.yaml")]) == 1
-    assert "0 of 36 results have a valid value (36 invalid)." in capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
+    assert "0 of 36 results have a valid value (36 invalid)." in out
+    assert f"campaign check {form} --mapping {forms.DATA / 'crossroads-mdtest.yaml'} --details" in out
     assert main(["check", str(form)]) == 2
     assert "no column target" in capsys.readouterr().err
 
