@@ -305,15 +305,11 @@ class _Stage:
 
     def is_decided(self, challenge: sample.Challenge) -> bool:
         """Whether the design's rule decides on the results that are known."""
-        decisions = designs.decisions(
-            self.model,
-            challenge.aims,
-            challenge.design,
-            self.size,
-            [*self.ratios],
-            [[*self.ratios.values()]],
-        )
-        return not self.ratios or bool(any(decision[0] for decision in decisions))
+        if not self.ratios:
+            return True
+        places, ratios = [*self.ratios], [[*self.ratios.values()]]
+        decisions = designs.decisions(self.model, challenge.aims, challenge.design, self.size, places, ratios)
+        return any(decision[0] for decision in decisions)
 
 
 def _measured_stage(challenge: sample.Challenge, first: Offer, cells: Sequence[CellComparison]) -> _Stage:

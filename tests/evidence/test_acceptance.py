@@ -206,6 +206,10 @@ def test_a_sample_is_decided_after_its_first_session_if_one_side_is_much_likelie
     assert (unclear.verdict, unclear.further) == (CellVerdict.UNDECIDED, 1)
     reason = "not decided after 2 of 4 repetitions, in 1 of 2 sessions; measure the next ones 8 hours later"
     assert reason in outcome_text(unclear) and "--further" in block(unclear).steps[0].what
+    missing = {"status": Status.MISSING, "value": None, "values": (), "note": "not run yet"}
+    submission = sample_submission(repetitions=2)
+    rows = tuple(replace(row, **missing) for row in submission.rows)
+    assert sample_outcome(replace(submission, rows=rows), challenge=staged).verdict is CellVerdict.UNDECIDED
     # The buyer's own limit decides on what was measured.
     assert sample_outcome(sample_submission(repetitions=2, factor=0.89), challenge=staged, limit=0.95).verdict is (
         CellVerdict.REJECTED
