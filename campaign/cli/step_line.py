@@ -11,7 +11,7 @@ from typing import TextIO
 from campaign.cli.terminal import can_redraw
 from campaign.core.steps import display_steps
 
-VERBS = ("collect", "bundle", "verify", "check", "report", "compare")
+VERBS = ("status", "table", "fill", "collect", "bundle", "verify", "check", "report", "compare")
 AFTER_S = 2.0  # of work
 EVERY_S = 0.25
 _ERASE = "\r\x1b[K"

@@ -30,15 +30,15 @@ def is_displayed() -> bool:
     return bool(_displays)
 
 
-def count_steps(items: Iterable[Item], action: str, total: int = 0) -> Iterator[Item]:
-    """The items, each of which is a step of what is done: `judging attempts`."""
-    return _display_each(_displays[-1], items, action, total) if _displays else iter(items)
+def count_steps(items: Iterable[Item], action: str, total: int = 0, done: int = 0) -> Iterator[Item]:
+    """The items, each of which is a step of what is done: `judging attempts`. `done`: steps before these."""
+    return _display_each(_displays[-1], items, action, total, done) if _displays else iter(items)
 
 
-def _display_each(display: Display, items: Iterable[Item], action: str, total: int) -> Iterator[Item]:
+def _display_each(display: Display, items: Iterable[Item], action: str, total: int, done: int) -> Iterator[Item]:
     try:
-        for done, item in enumerate(items):
-            display(action, done, total)
+        for number, item in enumerate(items, done):
+            display(action, number, total)
             yield item
     finally:
         display("", 0, 0)

@@ -29,10 +29,16 @@ Result = TypeVar("Result")
 
 
 def results_in_order(
-    compute: Callable[[Item], Result], items: Sequence[Item], name: Callable[[Item], str], action: str
+    compute: Callable[[Item], Result],
+    items: Sequence[Item],
+    name: Callable[[Item], str],
+    action: str,
+    done: int = 0,
+    total: int = 0,
 ) -> Iterator[Result]:
-    """`compute(item)` of each item, counted as steps of this action. It may only read, and only what is small is quick
-    to hand over. Raises what it raises, and MachineLacks with the item's name if its process is killed.
+    """`compute(item)` of each item, counted as steps of this action, of which some may be `done` before. It may only
+    read, and only what is small is quick to hand over. Raises what it raises, and MachineLacks with the item's name if
+    its process is killed.
     """
     cores = min(len(os.sched_getaffinity(0)), MOST_WORKERS)
     count = cores if cores > 1 and len(items) >= FEWEST_ITEMS else 0
@@ -48,7 +54,7 @@ def results_in_order(
                     workers.append(_Worker(compute, batches[place::count], signals_before))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, signals_before)
-        steps = count_steps(items, action, len(items))
+        steps = count_steps(items, action, total or len(items), done)
         for place, batch in enumerate(batches):
             worker = workers[place % count] if count and place % count < len(workers) else None
             results = worker.next_results(name(batch[0])) if worker else []

@@ -157,8 +157,9 @@ def _findings_with_answers(
     answers: Answers, judge_attempt: Callable[[Case], Iterable[Finding]], case: Case
 ) -> Iterator[Finding]:
     """The findings about an attempt, with the campaign's answers."""
+    day = last_day([case.attempt])
     for finding in judge_attempt(case):
-        yield with_answer(answers, finding, last_day([case.attempt]))
+        yield with_answer(answers, finding, day)
 
 
 def judge_submission(submission: Submission) -> tuple[Finding, ...]:

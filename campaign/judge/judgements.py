@@ -99,8 +99,8 @@ class JudgedAttempts:
         unjudged = [attempt for attempt, key in keys.items() if kept_keys.get(attempt.subject) != key]
         for start in range(0, len(unjudged), MOST_RUNS):
             cases = cases_of(unjudged[start : start + MOST_RUNS])
-            action = f"judging attempts, from {start + 1:,} of {len(unjudged):,}"
-            texts = results_in_order(self._findings_json, cases, attrgetter("subject"), action)
+            steps = "judging attempts", start, len(unjudged)
+            texts = results_in_order(self._findings_json, cases, attrgetter("subject"), *steps)
             self._new |= {case.subject: (keys[case.attempt], text) for case, text in zip(cases, texts, strict=True)}
             self.keep()
 
