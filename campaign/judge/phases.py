@@ -54,9 +54,11 @@ def _check_separate_nodes(case: Case, group: Sequence[Command]) -> Iterator[Find
         for nodes_of_phase in group
         if len(nodes[nodes_of_phase.phase]) < case.run.geometry_of(nodes_of_phase).nodes
     ]
-    if all(command.is_copy for command in group):
+    are_copies = all(command.is_copy for command in group)
+    shared_nodes = sorted(node for node, count in phase_counts.items() if count > 1)
+    if are_copies:
         yield from _check_separate_cpus(case, nodes)
-    elif shared_nodes := sorted(node for node, count in phase_counts.items() if count > 1):
+    if shared_nodes and not are_copies:
         yield violation(
             "phases that start together ran on the same nodes", "separate nodes for each", listing(shared_nodes)
         )

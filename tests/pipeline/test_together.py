@@ -116,7 +116,7 @@ def test_a_load_that_ends_before_the_benchmark_is_reported(tmp_path: Path, sandb
     case = run_with_load(tmp_path, sandbox, LONG, ("-p 3", "-p 30"))
     case.call("run", status=None)
     assert violated_rules(case) == set(), findings(case)
-    text = "phase loaded was measured for only a part of its time beside the"
+    text = "phase loaded was measured during only a part of the phases"
     found_findings = [
         finding for finding in findings(case) if finding["rule"] == "RUN-09" and finding["message"].startswith(text)
     ]

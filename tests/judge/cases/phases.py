@@ -147,6 +147,13 @@ def with_copies(second: str, first: str = "0,1", times: tuple[PhaseTimes, ...] =
     )
 
 
+def unseen_copies() -> Case:
+    """Two copies of a program that does not say where it ran, and that ended before it was seen."""
+    case = with_copies("2,3")
+    outputs = {name: replace(seen, node_names=()) for name, seen in case.outputs.items()}
+    return replace(case, outputs=outputs, evidence=replace(case.evidence, witness=Witness(watched=True)))
+
+
 def set_between_phases(set_s: float) -> Case:
     """Two phases of 63 s each of the built-in benchmark, which saw its clock unchanged; it was set between them."""
     case = two_long_phases((50.0, 113.0), (113.5, 176.5))
@@ -290,5 +297,6 @@ EXAMPLES: list[Example] = [
     broken("RUN-09", "copies of a phase ran on the same CPUs of a node", with_copies("1,2"),
            "separate CPUs for each", "solve.1 and solve.2 on CPU 1 of n1"),
     unchecked("RUN-09", "copies that may run on all CPUs of their node", with_copies("all", "all")),
+    unchecked("RUN-09", "copies that were not seen", unseen_copies()),
     unchecked("RUN-09", "Slurm keeps no accounting of steps", phased(steps=None)),
 ]  # fmt: skip
