@@ -89,6 +89,11 @@ class BundleFacts:
     part: str = ""  # of an RFP
     coverage: Coverage = NOTHING_COVERED
     source_unproven: bool = False  # another program than the built-in one, of which no published source is named
+    path: Path | None = None  # of the bundle, for commands
+
+    @property
+    def typed(self) -> str:
+        return typed_path(self.path or self.name, self.part)
 
     @property
     def title(self) -> str:
@@ -233,7 +238,7 @@ def _block(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, r
         facts.proofs,
         coverage_gap(facts.proofs, facts.coverage),
         _steps(decided, facts, groups, rows),
-        f"campaign verify {typed_path(facts.name, facts.part)} --details",
+        f"campaign verify {facts.typed} --details",
     )
 
 
@@ -332,14 +337,13 @@ def _steps(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, r
         grouped((finding.move, finding) for finding in groups.unproven),
         buyers.SAMPLE in facts.proofs,
     )
-    bundle = typed_path(facts.name, facts.part)
     if groups.contradicted:  # what does not agree cannot be repaired by repeating a run
         rules = listing(decision.rules_of(groups.contradicted), 4)
         yield Step(YOU, f"Reject the bundle, or ask the vendor for the original records ({rules}).")
     cells = [row.cell for row in rows]
     yield from decision.vendor_steps(groups.about_rules.violated, universe=cells)
     if decided.decisions and facts.terms:
-        yield Step(YOU, f"campaign terms accept {bundle} {typed_path(facts.terms)}")
+        yield Step(YOU, f"campaign terms accept {facts.typed} {typed_path(facts.terms)}")
     elif not facts.terms:
         pack = "RFP" if facts.part else decided.rules.partition(" ")[0] or "ID"
         yield Step(YOU, f"campaign terms init terms.yaml --rules {pack}")
@@ -351,4 +355,4 @@ def _steps(decided: BundleDecision, facts: BundleFacts, groups: FindingGroups, r
     elif decided.outcome is VerifyOutcome.COMPLIANT and is_sampled:
         yield Step(YOU, "Nothing remains to be checked; keep the bundle with your terms.")
     elif not is_sampled and decided.evidence is not EvidenceAnswer.CONTRADICTED:
-        yield Step(YOU, f"campaign sample {bundle} --seed SEED -o sample.yaml")
+        yield Step(YOU, f"campaign sample {facts.typed} --seed SEED -o sample.yaml")

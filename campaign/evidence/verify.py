@@ -143,7 +143,7 @@ def verify(path: Path, buyer: Buyer) -> Iterator[VerifiedPart]:
     """
     load_buyers_rules(buyer)
     with open_bundle(path) as bag:
-        yield verify_bag(path.name, bag, buyer)
+        yield verify_bag(path, bag, buyer)
 
 
 def load_buyers_rules(buyer: Buyer) -> RulePack | None:
@@ -167,8 +167,8 @@ def load_buyers_rules(buyer: Buyer) -> RulePack | None:
     return packs.load(buyer.rules) if buyer.rules else None
 
 
-def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
-    """Verify the bundle of a part that was read. `name`: of the entire bundle."""
+def verify_bag(path: Path, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
+    """Verify the bundle of a part that was read. `path`: of the entire bundle."""
     buyers_pack = load_buyers_rules(buyer)
     accounting_rows = copies.read_accounting(buyer.sacct) if buyer.sacct else []
     accepted_by: replay.Accepted = (
@@ -238,7 +238,7 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
     buyers_evaluation = buyers_evaluation and _without_bundle_rules(buyers_evaluation)
     submission = buyers_evaluation.submission if buyers_evaluation else None
     facts = BundleFacts(
-        name,
+        path.name,
         (signature.signer or signature.key) if signature else "",
         bool(signature and signature.signer),
         rules.copy,
@@ -248,6 +248,7 @@ def verify_bag(name: str, bag: bagit.Bag, buyer: Buyer) -> VerifiedPart:
         buyer.part,
         coverage,
         bool(submission and submission.campaign.benchmark.external and submission.sources.comparison is None),
+        path,
     )
     decision = decide_on_bundle(facts, findings, submission)
     about = facts.title, len(bag.digests), bag.size, signature, tool, chain

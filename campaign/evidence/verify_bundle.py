@@ -12,7 +12,7 @@ from pathlib import Path
 from campaign.config import response
 from campaign.config import rfp as rfps
 from campaign.core import bagit, journal, timestamps
-from campaign.core.errors import CampaignError, InputError
+from campaign.core.errors import CampaignError, InputError, typed_path
 from campaign.core.findings import Finding, Move, Severity
 from campaign.core.grouping import grouped
 from campaign.core.paths import PARTS, RESPONSE, RFP, bundle_of_part, parts_of_bundle
@@ -64,6 +64,7 @@ class VerifiedBundle:
     unanswered: tuple[str, ...]
     judgement: RfpJudgement = field(default_factory=RfpJudgement)
     is_response: bool = True
+    path: Path | None = None  # of the bundle, for commands
 
     @property
     def outcome(self) -> VerifyOutcome:
@@ -127,7 +128,7 @@ class VerifiedBundle:
         steps = [Step(VENDOR, f"campaign run FILE --part {part}") for part in self.unanswered[:1]]
         steps += decision.vendor_steps([*of_rfp.violated, *by_mover.get(Move.VENDOR, []), *of_rfp.by_move(Move.VENDOR)])
         steps += decision.buyer_steps(by_mover.get(Move.BUYER, ()))
-        steps += [Step(YOU, f"campaign verify {self.name} --part {part}") for part in order[:1]]
+        steps += [Step(YOU, f"campaign verify {typed_path(self.path or self.name, part)}") for part in order[:1]]
         rules = (f"RFP {self.rfp.id} {self.rfp.version}",) if self.rfp else ()
         contradictory = [part for part, part_decision in decisions.items() if not part_decision.consistent]
         reason = f"the records of {listing(contradictory)} disagree" if contradictory else ""
@@ -151,7 +152,7 @@ class VerifiedBundle:
             proofs,
             _parts_gap(self.parts),
             steps,
-            f"campaign verify {self.name} --details",
+            f"campaign verify {typed_path(self.path or self.name)} --details",
         )
 
 
@@ -199,7 +200,7 @@ def verify_parts(
             part_buyer = _buyer_of_part(part_buyer, chains, stamps, selection.is_response)
             part_root = bundle_of_part(bag.root, part)
             part_bag = bag if part_root == bag.root else stack.enter_context(verify.open_bundle(part_root))
-            parts[part] = verify.verify_bag(selection.path.name, part_bag, part_buyer)
+            parts[part] = verify.verify_bag(selection.path, part_bag, part_buyer)
         if selection.is_response:
             yield _response(selection, buyer, rfp, rfp_findings, parts, stamps)
         else:
@@ -233,7 +234,7 @@ def _response(
     judged_with = [partial(buyer.terms.accept_findings, universe=())] if buyer.terms else []
     answers = _read_answers(bag, submissions)
     judgement = judge_rfp(rfp, submissions, answers, *judged_with) if rfp else RfpJudgement()
-    return VerifiedBundle(selection.path.name, rfp, findings, parts, tuple(missing), judgement)
+    return VerifiedBundle(selection.path.name, rfp, findings, parts, tuple(missing), judgement, path=selection.path)
 
 
 def _read_answers(bag: bagit.Bag, parts: Iterable[str]) -> response.Answers:

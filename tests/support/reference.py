@@ -19,7 +19,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from unittest import mock
 
@@ -300,7 +300,10 @@ def samples() -> dict[Path, str]:
     with verify_bundle(SIGNERS) as part:
         assert part.evaluation is not None, "the bundle of the README cannot be judged"
         table = part.evaluation.files["tables/table.txt"]
-        block = decision.decision_text(part.decision.block, printing.WIDEST)
+        steps = [replace(step, what=step.what.replace(str(BUNDLE), BUNDLE.name)) for step in part.decision.block.steps]
+        details = part.decision.block.details.replace(str(BUNDLE), BUNDLE.name)
+        in_its_folder = replace(part.decision.block, steps=tuple(steps), details=details)
+        block = decision.decision_text(in_its_folder, printing.WIDEST)
     command = f"$ campaign verify {BUNDLE.name} --signers {SIGNERS.name}"
     verification = "\n".join([command, block, "…"])
     return {
