@@ -286,7 +286,7 @@ campaign_phase() {
 # again where it never reached the benchmark, and ended where the benchmark does not end behind its last line, which is closing
 # then, or where another has failed (bench-src/witness/launch.h). False where no other phase may follow.
 campaign_execute() {
-    local said failed i line lines=() place began ended up until closing lost=''
+    local said failed i line lines=() fence=() place began ended up until closing lost=''
     campaign_now
     line="$REPLY $campaign_uptime"
     if [[ ${launch[5]} == campaign_* ]]; then
@@ -295,7 +295,9 @@ campaign_execute() {
         [[ -n ${names[1]+set} ]] || campaign_count_along "$folder" "$probe"
         campaign_tell phase
         campaign_ends=$campaign_job_folder/launched
-        "$campaign_program" launch -s "$campaign_look_s,$campaign_again_s" -o "$campaign_ends" -- "${launch[@]}" </dev/null &
+        # With the ring of Slurm's PMIx, as in a sandbox, ranks of a step that begins on another node than the job may wait for ever.
+        [[ ${SLURM_PMIX_FENCE:-} != ring || "${launch[*]}" != *" --relative="[1-9]* ]] || fence=(env --unset=SLURM_PMIX_FENCE)
+        "${fence[@]}" "$campaign_program" launch -s "$campaign_look_s,$campaign_again_s" -o "$campaign_ends" -- "${launch[@]}" </dev/null &
         campaign_pid=$!
         campaign_wait_launcher
     fi

@@ -941,6 +941,18 @@ def test_the_ranks_of_each_phase_that_were_not_seen_are_asked_for_where_it_ran(t
     assert {fact["phase"] for fact in facts.read_source(job.steps[0].folder, "probe")} == {"write", "read"}
 
 
+def test_the_ring_of_pmix_is_left_out_where_a_phase_begins_on_another_node(tmp_path: Path, cluster: Fake) -> None:
+    asks = 'echo "${SLURM_PMIX_FENCE:-the default}"'
+    job = plan_phases(Job(tmp_path, cluster), shell("first", asks), replace(shell("other", asks), first_node=ONE.nodes))
+    job.environment |= {"SLURM_PMIX_FENCE": "ring"}
+    assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
+    folder = job.steps[0].folder
+    assert [(folder / phase / "stdout").read_text().split("\n")[0] for phase in ("first", "other")] == [
+        "ring",
+        "the default",
+    ]
+
+
 def test_a_phase_with_counts_of_its_own_is_launched_expected_and_asked_for_with_them(
     tmp_path: Path, cluster: Fake
 ) -> None:
