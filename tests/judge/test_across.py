@@ -51,6 +51,7 @@ def test_a_number_is_computed_from_the_reported_ones_of_two_launch_conditions_an
     ratios.add("node.unique", (360.0, 1.0, 1.0))
     row = ratios.row("node/unique/ratio")
     assert (row.status, row.value, row.origin) == (Status.MEASURED, 0.9, "scratch.node.unique.r1/1")
+    assert row.started == max(ratios.row(f"{line}/unique/create").started for line in ("single", "node"))
     assert row.executions == ("scratch.node.unique.r1/1", "scratch.single.unique.r1/1")
     assert [part["file"] for part in row.as_json()["parts"]] == [
         "runs/scratch.node.unique.r1/1/stdout", "runs/scratch.single.unique.r1/1/stdout"
