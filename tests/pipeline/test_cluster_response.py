@@ -33,16 +33,16 @@ def test_seven_programs_are_measured_once_reported_and_verified(tmp_path: Path, 
     case = Case(vendor / "response.yaml", target, sandbox)
     places = {"$CAMPAIGN_SCRATCH": str(target), "/var/tmp": str(disk), "../../../results": "results"}
     text = case.file.read_text()
-    for place, own in places.items():
-        text = text.replace(place, own)
+    for place, place_here in places.items():
+        text = text.replace(place, place_here)
     case.file.write_text(text)
 
-    first = case.start("run")
+    driver = case.start("run")
     results = vendor / "results/cluster-response"
     journal = results / "network/journal.jsonl"
     wait_until(lambda: journal.exists() and '"ended"' in journal.read_text(), goal="a run of the fourth part")
-    first.kill()
-    first.communicate(timeout=800)
+    driver.kill()
+    driver.communicate(timeout=800)
     stdout = case.call("run", timeout=1600)
     assert "READY TO HAND IN: RFP cluster 1" in stdout
     table = json.loads(case.call("table", "--format", "json"))
@@ -55,25 +55,25 @@ def test_seven_programs_are_measured_once_reported_and_verified(tmp_path: Path, 
     assert (states["8.7"], states["8.8"]) == ("answered", "to be looked at")
     assert all(score["value"] > 0 for score in table["scores"])
 
-    filled, offer = tmp_path / "filled.xlsx", tmp_path / "offer.zip"
-    case.call("fill", str(vendor / "form.xlsx"), "-o", str(filled))
+    form, offer = tmp_path / "filled.xlsx", tmp_path / "offer.zip"
+    case.call("fill", str(vendor / "form.xlsx"), "-o", str(form))
     key, signers = tmp_path / "key", tmp_path / "signers"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True, timeout=60)
     signers.write_text(f"vendor {key.with_suffix('.pub').read_text()}")
     case.call("bundle", "-o", str(offer), "--sign", str(key))
-    verify = ("verify", offer, "--table", filled, "--rfp", buyer / "rfp.yaml", "--signers", signers)
-    verified = command_line.call(*verify)
-    assert verified.returncode == 4, verified.stdout + verified.stderr
-    assert "the scores follow from the parts" in verified.stdout
-    assert "7 parts are there; no mandatory part is missing." in verified.stdout
-    assert "EVD-05 the RFP is identical to yours" in verified.stdout
-    assert "filled.xlsx: the bundle's in all that was compared" in verified.stdout
+    verify = ("verify", offer, "--table", form, "--rfp", buyer / "rfp.yaml", "--signers", signers)
+    verification = command_line.call(*verify)
+    assert verification.returncode == 4, verification.stdout + verification.stderr
+    assert "the scores follow from the parts" in verification.stdout
+    assert "7 parts are there; no mandatory part is missing." in verification.stdout
+    assert "EVD-05 the RFP is identical to yours" in verification.stdout
+    assert "filled.xlsx: the bundle's in all that was compared" in verification.stdout
 
-    amended = (buyer / "rfp.yaml").read_text()
+    amended_text = (buyer / "rfp.yaml").read_text()
     for old, new in AMENDED.items():
-        assert old in amended
-        amended = amended.replace(old, new, 1)
-    (buyer / "rfp.yaml").write_text(amended)
-    verified = command_line.call(*verify)
-    assert verified.returncode == 4, verified.stdout + verified.stderr
-    assert "measured under version 1" in verified.stdout
+        assert old in amended_text
+        amended_text = amended_text.replace(old, new, 1)
+    (buyer / "rfp.yaml").write_text(amended_text)
+    verification = command_line.call(*verify)
+    assert verification.returncode == 4, verification.stdout + verification.stderr
+    assert "measured under version 1" in verification.stdout
