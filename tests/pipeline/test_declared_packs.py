@@ -95,7 +95,7 @@ def test_a_build_is_judged_by_the_category_that_the_campaign_file_chooses(tmp_pa
     case = case_of(tmp_path, sandbox, "stream", "node: 1", f"cat {CAPTURES}/stream-5.10.txt")
     built = "source:\n  build: {compiler: gcc, flags: -O2 -DTUNED -std=c11, libraries: [glibc]}\n"
     case.file.write_text(f"{case.file.read_text()}{built}")
-    violation = "VIOLATED SRC-07: build [0-9a-f]{12} has a flag that is forbidden"
+    violation = r"1 rule is VIOLATED: build [0-9a-f]{12} has a flag that is forbidden .* \(SRC-07\)"
     assert re.search(violation, " ".join(case.call("run").split()))
     output = case.call("modifications", status=1)
     assert "by class: mandatory -O2; forbidden -DTUNED; portability -std=c11" in output
