@@ -352,10 +352,13 @@ static void tell_directories(struct seen *seen, const char *fact, bool elsewhere
     text_free(&all);
 }
 
+/* Not of a rank that ended before its program could be opened. */
 static void tell_ranks(struct seen *seen, char (*digits)[SHA256_HEX_BYTES])
 {
     for (size_t i = 0; i < seen->rank_count; i++) {
         const struct seen_rank *of = &seen->ranks[i];
+        if (of->count == 0)
+            continue;
         struct text executed = {0};
         for (size_t k = 0; k < of->count; k++)
             text_join(&executed, ",", digits[of->programs[k]]);

@@ -100,11 +100,12 @@ def check_counts(case: Case) -> Iterator[Finding]:
             )
     if case.run.gres:
         yield from _check_generic_resources(case)
-    node, ran_on = case.run.node, tuple(dict.fromkeys(observation.node_names or case.placement))
-    if node and not ran_on:
+    only_nodes, ran_on = case.run.only_nodes, tuple(dict.fromkeys(observation.node_names or case.placement))
+    are_all_seen = bool(observation.node_names) or len(case.placement) >= geometry.processes
+    if case.run.node and ({*ran_on} - {*only_nodes} or (are_all_seen and {*ran_on} != {*only_nodes})):
+        yield violation("ran on another node than planned", listing(only_nodes), listing(ran_on))
+    elif case.run.node and not are_all_seen:
         yield unchecked("the node where it ran is not recorded")
-    elif node and {*ran_on} != {*case.run.only_nodes}:
-        yield violation("ran on another node than planned", listing(case.run.only_nodes), listing(ran_on))
     planned_threads = str(case.run.threads or "")
     threads = case.evidence.witness.threads if observation.threads is None else (str(observation.threads),)
     if planned_threads and not threads:

@@ -57,7 +57,7 @@ def test_a_sample_with_a_failed_run_is_undecided_until_the_further_repetition_is
     folder.mkdir()
     challenge = folder / "challenge.yaml"
     keys = ("--waiver-signers", waived.root / "buyers")
-    words = ("--cells", "2", "--repetitions", "2", "--seed", "2026-119", "-o", challenge, *keys)
+    words = ("--cells", "2", "--repetitions", "2", "--sessions", "1", "--seed", "2026-119", "-o", challenge, *keys)
     assert waived.call("sample", bundle, *words).returncode == 0
     on_time = replace(waived, environment={**waived.environment, "FAKE_TRUE_CLOCK": "1"})
     (waived.root / "fake/faults/bench-fails.once").write_text("broken\n")

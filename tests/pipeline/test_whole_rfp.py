@@ -28,12 +28,12 @@ figures:
   nodes: "*/*/*/*/nodes"
 requires:
   - {holds: stat > 1, clause: "1"}
-  - {holds: max(nodes) == 2, clause: "2"}
+  - {holds: max(nodes) == 4, clause: "2"}
   - {of: [write > 1e15, pairs > 1e15], clause: "3", explain: true}
   - {holds: total >= 1e15, clause: "4"}
 clauses:
   - {id: "1", requires: a rate}
-  - {id: "2", requires: two nodes}
+  - {id: "2", requires: four nodes}
   - {id: "3", requires: one of two rates}
   - {id: "4", requires: a score}
   - {id: "5", requires: a description, answered: Who runs it?}

@@ -41,6 +41,14 @@ def on_node(node: str, *names: str) -> Case:
     return case(builders.run(node=node), node_names=names)
 
 
+def on_chunk(*placement: str) -> Case:
+    """A run of a chunk of two nodes, and the nodes of the ranks that the job saw, of two ranks."""
+    run = builders.run(node="chunk1", chunk=("n1", "n2"))
+    run = replace(run, geometry=replace(run.geometry, nodes=2, processes=2))
+    seen = case(run, node_names=(), nodes=2, processes=2)
+    return replace(seen, evidence=builders.evidence(placement={"": placement}))
+
+
 def argv(*change: tuple[str, str]) -> tuple[str, ...]:
     """The planned command line as one text, with replacements."""
     text = " ".join(builders.observation().argv)
@@ -480,6 +488,10 @@ EXAMPLES: list[Example] = [
     compliant("GEO-02", "all as planned", case()),
     compliant("GEO-02", "on its node", on_node("n1", "n1")),
     broken("GEO-02", "ran on another node than planned", on_node("n1", "n2"), "n1", "n2"),
+    compliant("GEO-02", "on its chunk", on_chunk("n1", "n2")),
+    broken("GEO-02", "ran on another node than planned", on_chunk("n1", "n3"), "n1, n2", "n1, n3"),
+    broken("GEO-02", "ran on another node than planned", on_chunk("n1", "n1"), "n1, n2", "n1"),
+    unchecked("GEO-02", "a rank of the chunk ended before it was seen", on_chunk("n1")),
     compliant("GEO-02", "its accelerators", on_gpus("TresPerNode=gres:gpu:a100:4,gres:nvme:1")),
     compliant("GEO-02", "its accelerators, as later versions of Slurm say it", on_gpus("TresPerNode=gres/gpu:a100:4")),
     broken(
