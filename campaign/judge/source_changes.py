@@ -271,10 +271,10 @@ def check_build_flags(submission: Submission) -> Iterator[Finding]:
     category = submission.pack.build
     if category is None or not category.flags.has_patterns:
         return
-    used = {program.sha256 for case in finished_cases(submission) for program in case.programs} or {
-        *submission.programs
-    }
-    builds = [build for build in submission.sources.builds if not used or build.binary_sha256 in used]
+    ran = {program.sha256 for case in finished_cases(submission) for program in case.programs}
+    builds = [build for build in submission.sources.builds if build.binary_sha256 in (ran or submission.programs)]
+    if not ran and not builds:  # a campaign file may say of another binary that it will run
+        builds = [*submission.sources.builds]
     if not any(build.flags for build in builds):
         yield unchecked(
             "flags of the build not recorded",

@@ -179,7 +179,7 @@ def test_on_a_terminal_status_is_redrawn_until_the_campaign_ends_and_leaves_the_
                 output += chunk
     os.close(screen)
     assert (driver.wait(300), status.returncode) == (1, 1)
-    drawn, _, last_text = output.decode().rpartition(ERASED_LINE)
+    drawn, _, last_text = re.sub("\x1b\\[[0-9;]*m", "", output.decode()).rpartition(ERASED_LINE)
     assert "0 of 12 runs ended" in drawn and drawn.count(ERASED_LINE)
     assert re.search(r"scratch.single.shared.r1 +done +1 ", last_text)
     assert last_text.splitlines()[-3:] == [
