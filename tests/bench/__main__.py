@@ -22,7 +22,7 @@ BUDGETS_S = {  # in all less than 30 minutes
     "campaign_wall": 225, "cold_start": 15, "compare_power": 50, "compare_time": 45, "contention": 22, "coverage": 25,
     "environment_capture": 6, "instructions": 90, "ior_limit": 265, "mbw_mr_limit": 90, "mdtest_limit": 105,
     "mutations": 37, "network_storage": 50, "pool_limit": 50, "ranks": 170, "sample_rates": 55, "scale": 270,
-    "search_families": 240, "submission": 50, "uring_limit": 15, "verify_time": 50,
+    "search_families": 115, "submission": 50, "uring_limit": 15, "verify_time": 50,
 }  # fmt: skip
 
 

@@ -47,7 +47,7 @@ HOLDS = (0.93, 0.98)  # of the intervals of typical rates; of the minimum at lea
 CLAIMS = 0.02  # of false ones about measured counts, in each family
 ALARMS = 0.01  # at most, up to 10% noise
 SEARCHES = (
-    {0.05: 130, 0.10: 130, 0.02: 50, 0.20: 50} if FULL else {0.05: 16, 0.10: 8}
+    {0.05: 130, 0.10: 130, 0.02: 50, 0.20: 50} if FULL else {0.05: 8, 0.10: 4}
 )  # of each family and space, by noise
 
 Curve = Callable[[Geometry], float]

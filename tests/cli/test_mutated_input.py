@@ -30,7 +30,12 @@ TABLES = ("table.csv", "table.json", "table.xlsx", "index.html")
 FORM, MAPPING = "crossroads-mdtest.csv", "crossroads-mdtest.yaml"
 NEEDED = {"bag": "bag", "results": "campaign.yaml"}  # by the commands that name this word
 OF_CAMPAIGN = ("table", "status", "check", "modifications", "head", "collect", "report -o report", "bundle -o o.zip")
-OF_BAG = ("verify bag --details", "verify bag --json", "compare bag table.csv", "sample bag --seed x -o drawn.yaml")
+OF_BAG = (
+    "verify bag --details",
+    "verify bag --json",
+    "compare bag table.csv",
+    "sample bag --cells 4 --seed x -o drawn.yaml",
+)
 OF_PACK = ("rules FILE", "rules --clauses FILE", "terms init - --rules FILE", "check table.csv --rules FILE")
 PACKS = ("crossroads-mdtest", "io500", "fio", "osu", "nersc-10-io", "uk-nnss-hpl")
 
@@ -72,7 +77,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with reference.program_of_bundle():
         for words in (
             *(["table", "campaign.yaml"], ["report", "campaign.yaml", "-o", "report"]),
-            *(["terms", "init"], ["sample", "my-rfp.zip", "--seed", "x", "--signers", "signers", "-o", "drawn.yaml"]),
+            *(
+                ["terms", "init"],
+                ["sample", "my-rfp.zip", "--cells", "4", "--seed", "x", "--signers", "signers", "-o", "drawn.yaml"],
+            ),
         ):
             process = command_line.call(*words, cwd=top)
             assert process.returncode == 0, process.stderr

@@ -49,7 +49,7 @@ COMMANDS = {
     ("head", "--query"): "head c.yaml --query OUT",
     ("verify", "--junit"): "verify offer.zip --junit OUT",
     ("verify", "-o"): "verify offer.zip -o OUT",
-    ("sample", "-o"): "sample offer.zip --seed s -o OUT",
+    ("sample", "-o"): "sample offer.zip --cells 4 --seed s -o OUT",
     ("accept", "-o"): "accept offer.zip sample.yaml -o OUT",
 }
 INPUTS = ("c.yaml", "form.csv", "table.csv", "offer.zip", "sample.yaml")
@@ -181,7 +181,7 @@ def test_a_table_in_the_directory_of_a_report_survives_if_it_was_handed_in(desk:
         ("check c.yaml --json --junit OUT", "new.xml"),
         ("compare table.csv table.csv -o OUT", "new.txt"),
         ("verify offer.zip --junit OUT", "new.xml"),
-        ("sample offer.zip --seed s -o OUT", "new.yaml"),
+        ("sample offer.zip --cells 4 --seed s -o OUT", "new.yaml"),
     ],
 )
 def test_a_file_is_written_named_and_replaced_only_by_force(command: str, name: str, desk: Path) -> None:
@@ -209,7 +209,7 @@ def test_a_file_is_written_named_and_replaced_only_by_force(command: str, name: 
         ("check c.yaml --junit -", "<?xml"),
         ("compare table.csv table.csv --format csv -o -", "target,launch,"),
         ("verify offer.zip --junit -", "<?xml"),
-        ("sample offer.zip --seed s -o -", "# campaign sample: "),
+        ("sample offer.zip --cells 4 --seed s -o -", "# campaign sample: "),
     ],
 )
 def test_a_dash_is_standard_output_and_other_texts_go_to_standard_error(command: str, begins: str, desk: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_dash_may_follow_an_option(words: str, desk: Path) -> None:
     ("words", "command"),
     [
         ("terms init -", "campaign verify BUNDLE --terms terms.yaml"),
-        ("sample offer.zip --seed s -o -", "campaign run sample.yaml"),
+        ("sample offer.zip --cells 4 --seed s -o -", "campaign run sample.yaml"),
     ],
 )
 def test_a_command_that_uses_what_was_printed_names_a_file(words: str, command: str, desk: Path) -> None:

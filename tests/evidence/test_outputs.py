@@ -88,7 +88,19 @@ def test_decisions_have_their_schema(tmp_path: Path, words: list[str], capsys: p
 
 def test_a_sample_has_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with reference.program_of_bundle():
-        main(["sample", str(reference.BUNDLE), "--seed", "a", "-o", str(tmp_path / "sample.yaml"), "--json"])
+        main(
+            [
+                "sample",
+                str(reference.BUNDLE),
+                "--cells",
+                "4",
+                "--seed",
+                "a",
+                "-o",
+                str(tmp_path / "sample.yaml"),
+                "--json",
+            ]
+        )
     captured = capsys.readouterr()
     assert problems("sample", captured.out) == []
     assert json.loads(captured.out)["cells"] and "SAMPLE DRAWN" in captured.err
