@@ -48,6 +48,7 @@ def test_a_patched_external_program_is_unproven_without_its_source_and_a_violati
 ) -> None:
     patched = tmp_path / "bench-src"
     shutil.copytree(SOURCES, patched, ignore=shutil.ignore_patterns("build-san", "test", "limits"))
+    published = shutil.copytree(patched, tmp_path / "published")
     items = patched / "mdtest" / "items.c"
     items.write_text(items.read_text().replace("return stat(job->path, &status) == 0", "return &status != NULL"))
     subprocess.run(["make", "-C", patched, "-s", "build/mdtest"], check=True, timeout=600, capture_output=True)
@@ -59,7 +60,7 @@ def test_a_patched_external_program_is_unproven_without_its_source_and_a_violati
     process = command_line.call("verify", bundle, environment=case.environment())
     missing = "Missing: re-measurement, published source"
     assert (process.returncode, missing in process.stdout) == (1, True), process.stdout
-    case.file.write_text(f"{case.file.read_text()}source: {{pristine: {SOURCES}, modified: {patched}}}\n")
+    case.file.write_text(f"{case.file.read_text()}source: {{pristine: {published}, modified: {patched}}}\n")
     findings = json.loads(case.call("check", "--json", status=None))
     violations = [finding["message"] for finding in findings if finding["rule"] == "SRC-03"]
     assert any(text.startswith("mdtest/items.c:") for text in violations), violations

@@ -205,8 +205,12 @@ def _result_columns(comparison: OfferComparison) -> tuple[list[Column[Any]], lis
     return columns, cells
 
 
-def _number_in(entries: Mapping[Cell, OfferedCell], cell: Cell) -> str:
-    return rendering.number_text(entries.get(cell))
+def _number_in(entries: Mapping[Cell, OfferedCell], cell: Cell) -> float | str:
+    """The number, or the text of one that was not measured."""
+    entry = entries.get(cell)
+    if entry and entry.status is Status.MEASURED and entry.value is not None:
+        return float(entry.value)
+    return rendering.number_text(entry)
 
 
 def _ratio_in(compared: Mapping[Cell, CellComparison], cell: Cell) -> str:
