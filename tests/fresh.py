@@ -21,6 +21,20 @@ COMPLETE = "36 of 36 results"
 LIMIT_S = 3600
 
 
+def make(*words: str | Path, variables: dict[str, str] | None = None) -> tuple[int, str]:
+    """The status of a make, and all that it printed."""
+    process = subprocess.run(
+        words,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LIMIT_S,
+    )
+    return process.returncode, process.stdout
+
+
 def first_run(release: str) -> tuple[int, str]:
     """The status and the output of the first `make run` in a new root."""
     with tempfile.TemporaryDirectory(prefix=f"fresh-{release}-") as folder:
@@ -29,16 +43,8 @@ def first_run(release: str) -> tuple[int, str]:
         subprocess.run(make_root, check=True, timeout=LIMIT_S)
         subprocess.run(["git", "clone", "--quiet", ROOT, Path(folder) / "campaign"], check=True, timeout=LIMIT_S)
         variables = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-        process = subprocess.run(
-            [ENTER, folder, "make", "--no-print-directory", "-C", "/campaign", "run"],
-            env={**variables, "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=LIMIT_S,
-        )
-        return process.returncode, process.stdout
+        variables["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        return make(ENTER, folder, "make", "--no-print-directory", "-C", "/campaign", "run", variables=variables)
 
 
 def run_unit_tests_for_aarch64() -> tuple[int, str]:
@@ -55,19 +61,11 @@ def run_unit_tests_for_aarch64() -> tuple[int, str]:
             f" -Wl,-rpath-link,{libraries} -Wl,--allow-shlib-undefined\n"
         )
         wrapper.chmod(0o755)
-        process = subprocess.run(
-            [
-                *("make", "-C", ROOT / "bench-src", f"MPICC={wrapper}", f"CC={compiler}", f"BUILD={folder}/build"),
-                *(f"EMULATOR=qemu-aarch64-static -L {root}", "CFLAGS=-O2 -g -std=c11 -Wall -Wextra -Werror"),
-                *("all", "check"),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=LIMIT_S,
+        return make(
+            *("make", "-C", ROOT / "bench-src", f"MPICC={wrapper}", f"CC={compiler}", f"BUILD={folder}/build"),
+            *(f"EMULATOR=qemu-aarch64-static -L {root}", "CFLAGS=-O2 -g -std=c11 -Wall -Wextra -Werror"),
+            *("all", "check"),
         )
-        return process.returncode, process.stdout
 
 
 def main() -> int:
