@@ -316,7 +316,7 @@ def _copies(command: Command, phase: Phase, geometry: Geometry, numbers: Mapping
     count = most if phase.copies == FILL else int(_compute(f"{{={phase.copies}}}", numbers))
     if not 0 < count <= most:
         raise InputError(
-            f"phase {phase.id}: {count} copies of {size}; allowed: up to {most}, for which the launch condition "
+            f"phase {phase.id}: {count} copies of {size}; allowed: 1 to {most}, for which the launch condition "
             f"({geometry}) has room; change `copies`, `nodes` or `processes` of the phase, or the launch condition"
         )
     for number in range(count):

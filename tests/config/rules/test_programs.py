@@ -287,7 +287,7 @@ def test_fewer_copies_than_there_is_room_for_are_spread_over_the_nodes(tmp_path:
 
 def test_more_copies_than_there_is_room_for_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"phase files: 5 copies of 1x2; allowed: up to 4, for which the launch condition"
+        InputError, match=r"phase files: 5 copies of 1x2; allowed: 1 to 4, for which the launch condition"
     ):
         planned_run(tmp_path, Geometry(2, 8), COPIES, ("copies: fill", "copies: 5"))
 
